@@ -41,9 +41,10 @@ def first_tokens(database: str) -> bool:
     """Measure every case on one database; returns whether the promises held."""
     held = []
     with run_stack(database=database) as stack:
-        remember(stack)
         connect(stack)
-        held.append(_case(stack, f"{CONNECTIONS} connections", database, lambda _number: stack.token))
+        strangers = people(stack, ALONE + WARM_UP)
+        title = f"a new person each time, {CONNECTIONS} connections"
+        held.append(_case(stack, title, database, lambda at: strangers[at]))
     with run_stack(database=database, worker=True) as stack:
         newcomers = people(stack, ALONE + WARM_UP)
         held.append(_case(stack, "a new person each time, the jobs running", database, lambda at: newcomers[at]))

@@ -10,7 +10,7 @@ from alembic import context
 from flask import current_app
 
 from webapp.db.base import db, expect_writes
-from webapp.db.migrations import make_database_file
+from webapp.db.migrations import make_database_file, refuse_weak_cascades
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -45,6 +45,7 @@ def _migrate(connection) -> None:
         transaction_per_migration=False,
     )
     _refuse_other_versions()
+    refuse_weak_cascades(connection)
     with context.begin_transaction():
         context.run_migrations()
     connection.commit()

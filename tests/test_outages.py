@@ -14,6 +14,7 @@ import pytest
 from flask import Flask, request_finished
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisAway, TimeoutError as RedisTimeout
+from sqlalchemy import Column, Integer, Table
 from sqlalchemy.exc import OperationalError
 
 from tests.chat.helpers import deltas, iterate, names
@@ -106,6 +107,12 @@ def test_readyz_writes(app, anonymous, servers, monkeypatch):
         for name in ("maxmemory", "maxmemory-policy"):
             redis.config_set(name, before[name])
     assert anonymous.get("/readyz").status_code == 200
+    lost = Table("lost", db.metadata, Column("id", Integer))
+    try:
+        answer = anonymous.get("/readyz")
+        assert (answer.status_code, answer.get_json()["tables"]) == (503, "missing: lost")
+    finally:
+        db.metadata.remove(lost)
 
 
 @pytest.mark.mysql_only

@@ -14,7 +14,7 @@ from redis.exceptions import (
     RedisError,
     TimeoutError as RedisTimeoutError,
 )
-from sqlalchemy import insert
+from sqlalchemy import insert, inspect
 from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts.models import SiteSetting
@@ -38,7 +38,15 @@ def readiness() -> dict[str, str]:
     parts["migrations"] = "unknown"
     if parts["database"] == "ok":
         parts["migrations"] = "ok" if current_revision() == newest_revision() else "not current"
+    if parts["migrations"] == "ok" and (missing := missing_tables()):
+        parts["tables"] = f"missing: {', '.join(missing)}"
     return parts
+
+
+def missing_tables() -> list[str]:
+    """Return the tables of this version that the database lacks."""
+    with db.engine.connect() as connection:
+        return sorted(db.metadata.tables.keys() - set(inspect(connection).get_table_names()))
 
 
 def _database() -> str:

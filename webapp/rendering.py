@@ -14,6 +14,7 @@ from webapp.accounts.preferences import THEMES
 from webapp.errors import NotFound
 from webapp.extensions import this_app
 from webapp.http.compression import read_asset, reads_gzip
+from webapp.http.forms import version_of
 from webapp.i18n import LANGUAGES, date_texts, dates
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import FOLDER, init_request_language, language_of
@@ -40,6 +41,7 @@ def init_rendering(app: Flask) -> None:
         short_day=short_day,
         markdown=render_stored,
         model_name=model_name,
+        version=version_of,
     )
     app.jinja_env.globals.update(asset=asset)
     init_templating(app)

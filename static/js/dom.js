@@ -58,6 +58,14 @@ export const store = {
   remove(key) {
     try { localStorage.removeItem(key); } catch { /* nothing was remembered */ }
   },
+  /** Removes what somebody typed and did not send, here and in this tab. */
+  removeWords(person) {
+    const isTheirs = (key) => ["draft", "queued"].some((kind) => key.startsWith(`${kind}:${person}:`));
+    try {
+      Object.keys(localStorage).filter(isTheirs).forEach((key) => localStorage.removeItem(key));
+      sessionStorage.clear();
+    } catch { /* nothing was remembered */ }
+  },
 };
 
 /** A random key; crypto.randomUUID is missing on plain http. */

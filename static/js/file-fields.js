@@ -1,6 +1,14 @@
 // A browser labels its file fields in its own language. The field stays where it is, unseen, for clicks, drops and keys.
 import { $$, make, onContent } from "./dom.js";
 import { t } from "./i18n.js";
+import { toast } from "./toasts.js";
+
+/** Returns whether a folder was dropped, and says that it is not taken: a browser gives its name as if it were a file. */
+export function hasFolder(transfer) {
+  const isFolder = [...transfer.items].some((item) => item.webkitGetAsEntry?.()?.isDirectory);
+  if (isFolder) toast(t("A folder cannot be uploaded. Open it and drop its files."));
+  return isFolder;
+}
 
 onContent((root) => {
   for (const field of $$("input.input[type='file']", root)) {
@@ -23,7 +31,7 @@ for (const type of ["dragover", "drop"]) document.addEventListener(type, (event)
   const field = $$(".file-field input").find((each) => each.checkVisibility());
   if (!field || !event.dataTransfer.types.includes("Files")) return;
   event.preventDefault();
-  if (type === "dragover" || (event.dataTransfer.files.length > 1 && !field.multiple)) return;
+  if (type === "dragover" || hasFolder(event.dataTransfer) || (event.dataTransfer.files.length > 1 && !field.multiple)) return;
   field.files = event.dataTransfer.files;
   field.dispatchEvent(new Event("change"));
 });

@@ -1,6 +1,7 @@
 // Files in the composer: chosen, dropped or pasted, uploaded one after the other, gone once the message is taken.
 import { $, $$, isOffline, on } from "./dom.js";
 import { form, read, write } from "./drafts.js";
+import { hasFolder } from "./file-fields.js";
 import { toast } from "./toasts.js";
 import { t } from "./i18n.js";
 
@@ -147,6 +148,6 @@ for (const type of ["dragleave", "drop"]) document.addEventListener(type, (event
 document.addEventListener("drop", (event) => {
   if (field() && event.dataTransfer.files.length) {
     event.preventDefault();
-    add(event.dataTransfer.files);
+    if (!hasFolder(event.dataTransfer)) add(event.dataTransfer.files);
   }
 });

@@ -61,6 +61,7 @@ on("submit", 'form[action$="/logout"]', (event, form) => {
   event.preventDefault();
   clearTimeout(timer);
   store.remove(READER);
+  store.removeWords(reader);
   form.isEmptied = true;
   clear().finally(() => form.requestSubmit());
 });

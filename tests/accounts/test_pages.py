@@ -135,7 +135,7 @@ def test_rooms_are_found_in_the_palette(login, user, make_user):
     for page in (theirs, admins):
         commands = page[page.index('id="palette-commands"') :]
         assert "Personalisation and memory" in commands and 'data-words="Settings Security' in commands
-    assert "/admin" not in theirs and 'data-words="Administration Audit' in admins
+    assert "/admin" not in theirs and 'data-words="Administration Activity' in admins
 
 
 def test_the_theme_is_this_browsers_and_the_accounts(login, user, browser):

@@ -28,8 +28,7 @@ from webapp.admin.backups.backup import check_backup, make_backup
 from webapp.admin.backups.restore import restore
 from webapp.config import Settings
 from webapp.db.base import db, write_transaction
-from webapp.files.folder import Folder
-from webapp.files.storage import file_storage
+from webapp.files.storage import Folder, file_storage
 
 once = pytest.mark.once
 """About restoring on SQLite, whichever database the backup is of: the first test proves that it says the same."""

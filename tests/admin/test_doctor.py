@@ -1,5 +1,6 @@
 """`flask doctor`: each fault is found, said with what to do, and told by the exit code."""
 
+import logging
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from flask_migrate import upgrade
 from redis import Redis
 from sqlalchemy import Column, Integer, text
 from sqlalchemy.schema import CreateIndex, DropIndex
@@ -118,12 +120,15 @@ def test_a_column_that_is_missing(app_context):
 
 
 @pytest.mark.mysql_only
-def test_a_database_that_deletes_no_messages(app_context, monkeypatch):
+def test_a_database_that_deletes_no_messages(app_context, monkeypatch, caplog):
     other = "innodb_print_all_deadlocks"  # one that MariaDB has, and has off
-    monkeypatch.setattr("webapp.admin.doctor.tables.CASCADES", other)
+    monkeypatch.setattr("webapp.db.migrations.CASCADES", other)
     assert [(finding.state, finding.advice) for finding in look(tables) if finding.state != "ok"] == [
         ("fault", f"Start MySQL with {other}=ON, which is how earlier versions work.")
     ]
+    with caplog.at_level(logging.ERROR), pytest.raises(SystemExit):
+        upgrade()
+    assert f"{other}=ON" in caplog.text
 
 
 def test_redis_away(app_context, monkeypatch):

@@ -12,7 +12,7 @@ from webapp.accounts.schemas import UserChanges
 from webapp.admin import overview
 from webapp.background.job_specs import JobRequest, Queue, push, rq_queue
 from webapp.config import Settings
-from webapp.providers.status import Status
+from webapp.providers.model_choice import Status
 
 
 @pytest.mark.parametrize(

@@ -350,7 +350,8 @@ def faults(page: Page) -> list[tuple[str, str]]:
 
 
 EMPTY_SURROUNDINGS = "document.querySelectorAll('#sidebar, #panel, dialog').forEach(each => each.replaceChildren())"
-TOO_SMALL = """[...document.querySelectorAll("#page :is(button, summary, .input, .room-pages a):not(.visually-hidden)")]
+PRESSED = "button, summary, .input, .room-pages a, .tabs a, .row > a, .counts a, .result"
+TOO_SMALL = f"""[...document.querySelectorAll("#page :is({PRESSED}):not(.visually-hidden)")]
     .filter(each => each.checkVisibility() && each.offsetHeight && (each.matches("textarea")
       ? getComputedStyle(each).alignContent === "center" : each.offsetHeight < 44)).map(e => e.outerHTML)"""
 EDGE = "document.querySelector('.page-inner, .rooms')?.getBoundingClientRect().left ?? 296"

@@ -11,6 +11,13 @@ from .conftest import replies, send, until
 
 DRAGGED = "() => { const it = new DataTransfer(); it.items.add(new File(['Ants walk.'], 'ants.txt')); return it; }"
 
+DROP_FOLDER = """() => {
+  const dataTransfer = {
+    types: ["Files"], files: [new File([], "garden")], items: [{ webkitGetAsEntry: () => ({ isDirectory: true }) }],
+  };
+  document.dispatchEvent(Object.assign(new Event("drop", { cancelable: true }), { dataTransfer }));
+}"""
+
 
 def text_file(name: str, text: str) -> dict[str, Any]:
     """A file to be chosen."""
@@ -143,6 +150,9 @@ def test_files_that_wait_to_be_sent_are_there_again_after_a_reload_or_if_they_di
         page.dispatch_event("#thread", event, dragged)
         expect(page.locator(".drop")).to_have_count(places)
     expect(chips).to_contain_text(["ants.txt 1 page"])
+    page.evaluate(DROP_FOLDER)
+    expect(page.locator("[data-toast]").last).to_contain_text("Open it and drop its files.")
+    expect(chips).to_have_count(1)
     page.get_by_role("link", name="New conversation").first.click()
     expect(page.locator(".welcome")).to_be_visible()
     expect(chips).to_have_count(0)

@@ -100,10 +100,13 @@ def test_nothing_is_kept_of_what_is_deleted_or_temporary_or_of_whoever_has_gone(
     (kept,) = _saved_calls(page, 1)
     assert "What was read later" in kept["html"]
     address = page.url
+    page.get_by_label("Message", exact=True).fill("Not yet sent")
+    page.wait_for_function("Object.keys(localStorage).some((key) => key.startsWith('draft:'))")
     page.locator(".account").click()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_label("E-mail address")).to_be_visible()
     assert page.evaluate(KEPT) == []
+    assert "Not yet sent" not in page.evaluate("JSON.stringify([localStorage, sessionStorage])")
     page.context.set_offline(True)
     page.goto(address)
     expect(page.get_by_text("No conversation was kept in this browser.")).to_be_visible()

@@ -129,10 +129,16 @@ def test_a_conversation_is_deleted_or_archived_in_the_list_and_taken_back(titles
     expect(items(page)).to_have_text(["Keep me"])
     expect(page.get_by_text("Archived “Drop me”.")).to_be_visible()  # the list hides it before the server has heard
     page.locator(".account").click()
-    page.get_by_role("link", name="Archive", exact=True).click()
-    expect(page.get_by_role("link", name="Drop me")).to_be_visible()
+    page.get_by_role("link", name="Archived conversations", exact=True).click()
+    page.locator(".row").click(position={"x": 400, "y": 8})  # all of it leads there
+    expect(page.locator(".title-text")).to_have_text("Drop me")
+    page.go_back()
     page.get_by_role("button", name="Unarchive “Drop me”").click()
     expect(items(page)).to_have_text(["Drop me", "Keep me"])
+    for name in ("Drop me", "Keep me"):
+        items(page).filter(has_text=name).hover()
+        page.get_by_role("button", name=f"Archive “{name}”").first.click()
+    expect(page.locator(".side-heading:visible")).to_have_count(0)  # while the pointer keeps the list as it was
 
 
 def test_back_and_forward_and_keys_and_nothing_moves_under_the_pointer(titles, open_tab, user):

@@ -6,6 +6,7 @@ import http.client
 import json
 import logging
 import os
+import resource
 import runpy
 import socket
 import time
@@ -22,6 +23,7 @@ from gunicorn.http.unreader import SocketUnreader
 
 from testkit.processes import ROOT, descendants
 from tests.support.live import LiveServer
+from webapp.config import Settings
 
 
 @pytest.fixture
@@ -54,6 +56,21 @@ def test_what_an_operator_says_of_heaps_stays(monkeypatch):
     monkeypatch.delenv("MALLOC_ARENA_MAX")
     found = runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
     assert asked == [(found["M_ARENA_MAX"], 2)]
+
+
+@pytest.mark.parametrize(
+    ("limits", "files", "connections", "threads"),
+    [((1_024, 524_288), [(8_192, 524_288)], 2_000, 600), ((1_024, -1), [(8_192, -1)], 2_000, 600)]
+    + [((20_000, 20_000), [], 2_000, 600), ((256, 256), [(256, 256)], 42, 41)],
+)
+def test_there_are_files_for_as_many_connections_as_are_accepted(monkeypatch, limits, files, connections, threads):
+    allowed: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _kind: limits)
+    monkeypatch.setattr(resource, "setrlimit", lambda _kind, both: allowed.append(both))
+    monkeypatch.setenv("WEB_THREADS", "600")
+    found = runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
+    assert (allowed, found["worker_connections"], found["threads"]) == (files, connections, threads)
+    assert Settings.from_env(dict(os.environ)).web_threads == threads
 
 
 def test_what_a_first_request_sets_up_is_shared(hooks, monkeypatch):

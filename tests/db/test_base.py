@@ -2,13 +2,14 @@
 
 import gc
 import os
+import sqlite3
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from sqlalchemy import Connection, Engine, create_engine, event, func, select, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.orm import Session
 
 from tests.conversations.rows import add_conversation
@@ -228,3 +229,27 @@ def test_a_connection_that_somebody_lost_comes_back_without_what_was_open_on_it(
         connection.commit()
         found = connection.scalar(text("SELECT name FROM users WHERE user_id = :id"), {"id": user.user_id})
     assert found != "Lost"
+
+
+def test_a_file_that_is_deleted_or_replaced_is_written_to_no_more(tmp_path):
+    """Whoever had it open would go on, and what they were told is stored would be gone with them."""
+    path = tmp_path / "one.sqlite3"
+    engine = create_engine(f"sqlite:///{path}", **engine_setup.engine_options("sqlite:", 1))
+    engine_setup.prepare_engine(engine)
+
+    def store(word: str) -> None:
+        with engine.begin() as connection:
+            connection.execute(text("INSERT INTO words VALUES (:word)"), {"word": word})
+
+    for name in ("one", "other"):
+        with sqlite3.connect(tmp_path / f"{name}.sqlite3") as plain:
+            plain.execute("CREATE TABLE words (word TEXT)")
+    store("first")
+    for file in tmp_path.glob("one.sqlite3*"):  # its log is part of it
+        file.unlink()
+    with pytest.raises(OperationalError, match="the file doesn't exist"):
+        store("lost")
+    (tmp_path / "other.sqlite3").rename(path)
+    store("second")
+    engine.dispose()
+    assert sqlite3.connect(path).execute("SELECT word FROM words").fetchall() == [("second",)]

@@ -21,9 +21,8 @@ from webapp.extensions import app_settings
 from webapp.files import service as files, uploads
 from webapp.files.citations import Citable, link_citations
 from webapp.files.documents import add_to_space, citable_documents
-from webapp.files.folder import digest_of
 from webapp.files.pages import page_url
-from webapp.files.storage import file_storage
+from webapp.files.storage import digest_of, file_storage
 from webapp.files.uploads import sweep_storage
 from webapp.spaces.models import SpaceDocument
 

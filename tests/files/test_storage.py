@@ -26,9 +26,8 @@ from webapp.errors import Unavailable
 from webapp.extensions import app_settings
 from webapp.files import bucket as buckets, uploads
 from webapp.files.bucket import Bucket
-from webapp.files.folder import Folder
 from webapp.files.models import File
-from webapp.files.storage import Storage, file_storage, key_of
+from webapp.files.storage import Folder, file_storage, key_of
 from webapp.files.uploads import sweep_storage
 from webapp.transfer import account_erasure
 
@@ -50,7 +49,7 @@ def bucket(app: Flask, server: BucketServer, tmp_path: Path) -> Iterator[BucketS
 
 
 @pytest.fixture(params=["folder", "bucket"])
-def storage(request: pytest.FixtureRequest, app: Flask, tmp_path: Path) -> Storage:
+def storage(request: pytest.FixtureRequest, app: Flask, tmp_path: Path) -> Folder | Bucket:
     if request.param == "folder":
         return Folder(tmp_path / "files")
     server: BucketServer = request.getfixturevalue("server")

@@ -31,7 +31,7 @@ from webapp.schedules.schemas import ScheduleFields
 from webapp.schedules.service import create_schedule
 from webapp.sharing.models import ConversationShare
 from webapp.spaces.documents import add_document
-from webapp.spaces.schemas import NewDocument, NewSpace
+from webapp.spaces.schemas import NewSpace
 from webapp.spaces.service import create_space
 from webapp.transfer.models import Export, Import, ImportItem
 
@@ -181,7 +181,7 @@ def ids(app: Flask, owner: Person) -> dict[str, list[int]]:
             for space, row in zip(spaces, imports, strict=True):
                 about = f"Sails boat {n} of {space.space_id}."
                 create_memory(user_id, MemoryFields(memory_type="fact", content=about, space_id=space.space_id))
-                add_document(user_id, space.space_id, NewDocument(title=f"Document {n}", content="Words."))
+                add_document(user_id, space.space_id, f"Document {n}", "Words.")
                 db.session.add(ImportItem(import_id=row.import_id, kind="conversation", outcome="imported"))
         return {
             "space_id": [space.space_id for space in spaces],

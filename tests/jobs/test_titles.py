@@ -13,11 +13,14 @@ from testkit.processes import wait_until
 from tests.conversations.rows import add_conversation, add_messages
 from tests.support.queries import change_row, get_row
 from webapp.background.job_specs import JOBS, JobRequest, Queue, push, rq_queue
+from webapp.background.queues import background_failure
 from webapp.chat.turns import turnlog
-from webapp.conversations import default_titles, service
+from webapp.conversations import service, titles
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges
 from webapp.db.base import db, write_transaction
+from webapp.extensions import redis
+from webapp.providers.clients import completions
 from webapp.shell import upkeep
 from webapp.text.provenance import FORGOTTEN
 
@@ -83,7 +86,7 @@ def test_several_turns_are_settled_by_one_job(app, untitled_id, model, run_jobs)
 
 def test_a_title_of_the_users_wins_every_race(app, untitled_id, user, model, run_jobs, monkeypatch):
     model.script(**TITLE)
-    real = service.set_automatic_title
+    real = titles.set_automatic_title
 
     def late(conversation_id: int, title: str) -> bool:
         db.session.rollback()
@@ -91,7 +94,7 @@ def test_a_title_of_the_users_wins_every_race(app, untitled_id, user, model, run
             service.update_conversation(user.user_id, conversation_id, ConversationChanges(title="Mine"))
         return real(conversation_id, title)
 
-    monkeypatch.setattr(service, "set_automatic_title", late)
+    monkeypatch.setattr(titles, "set_automatic_title", late)
     _ask(app, untitled_id, 101)
     run_jobs()
     assert _title(app, untitled_id) == ("Mine", "user")
@@ -108,6 +111,11 @@ def test_an_error_no_retry_cures_settles_and_takes_the_first_words(app, untitled
     run_jobs()
     assert _title(app, untitled_id) == ("Why are there two tides a…", "auto")
     assert _kinds(app, 101)[-1] == "settled"
+    with app.app_context():
+        assert ("did not accept the API key" in background_failure(redis())) == ("fault" in answer)
+        model.reset()
+        completions().complete_text([{"role": "user", "content": "Are you back?"}])
+        assert background_failure(redis()) == ""
 
 
 def test_a_question_that_was_asked_back_is_no_title(app, user, model, run_jobs):
@@ -145,7 +153,7 @@ def test_dying_between_answer_and_commit_loses_and_doubles_nothing(app, untitled
         raise RuntimeError("killed")
 
     with monkeypatch.context() as patched:
-        patched.setattr(service, "set_automatic_title", die)
+        patched.setattr(titles, "set_automatic_title", die)
         run_jobs(failures=True)
     assert _title(app, untitled_id) == (None, "none")
     _again(app, job_id)
@@ -214,11 +222,11 @@ def test_titles_are_owed_where_something_was_answered(app, user, untitled_id):
     ],
 )
 def test_tidying(raw, title):
-    assert default_titles.tidy(raw) == title
+    assert titles.tidy(raw) == title
 
 
 def test_the_first_words():
-    assert default_titles.title_from_words("Short  one") == "Short one"
-    assert default_titles.title_from_words("one two three four five six seven") == "one two three four five six…"
-    assert len(default_titles.title_from_words("x" * 5_000)) <= 61
-    assert default_titles.title_from_words("  \n ") == ""
+    assert titles.title_from_words("Short  one") == "Short one"
+    assert titles.title_from_words("one two three four five six seven") == "one two three four five six…"
+    assert len(titles.title_from_words("x" * 5_000)) <= 61
+    assert titles.title_from_words("  \n ") == ""

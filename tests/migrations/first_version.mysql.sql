@@ -1203,7 +1203,7 @@ CREATE TABLE turn_receipts (
   passage_id INTEGER NOT NULL,
   revision INTEGER,
   stage VARCHAR(20) NOT NULL,
-  rank INTEGER NOT NULL,
+  `rank` INTEGER NOT NULL,
   score FLOAT NOT NULL,
   reason VARCHAR(200) NOT NULL,
   injected BOOL NOT NULL,

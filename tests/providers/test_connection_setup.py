@@ -21,7 +21,7 @@ from webapp.llm.settings import ModelSettings
 from webapp.providers import connection_check
 from webapp.providers.catalogue import catalogue, has_worker
 from webapp.providers.connection_check import NO_PICTURES, NO_SERVER, NOT_OPENAI, probe
-from webapp.providers.providers import PROVIDERS
+from webapp.providers.server_models import PROVIDERS
 
 pytestmark = pytest.mark.once  # about other servers, not about the database
 

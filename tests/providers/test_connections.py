@@ -10,7 +10,7 @@ from testkit.people import post_form
 from webapp.db.base import db
 from webapp.providers import connection_check
 from webapp.providers.catalogue import catalogue
-from webapp.providers.providers import PROVIDERS
+from webapp.providers.server_models import PROVIDERS
 
 KEY = "sk-very-secret-0123456789"
 

@@ -140,7 +140,7 @@ def test_one_connection_makes_them_and_the_pages_say_which(app, admin, client, o
 def test_the_environment_comes_before_a_choice(app, admin, model, login):
     made = connect(admin, model, embedding_model=MODEL)
     with app.app_context():
-        catalogue.all()
+        catalogue.read()
         assert embedder().model == MODEL and cached_embeddings() is None
     page = login(admin.person).get(f"/admin/models/{made['connection_id']}").text
     assert "takes precedence over a choice made here" in page
@@ -149,7 +149,7 @@ def test_the_environment_comes_before_a_choice(app, admin, model, login):
 def test_what_makes_vectors_is_known_on_the_way_to_a_reply_without_a_look(app, admin, other):
     connect(admin, other, embedding_model=MODEL)
     with app.app_context():
-        catalogue.all()
+        catalogue.read()
         db.session.rollback()
         catalogue.forget()
         with count_queries() as counted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from testkit.processes import free_port
 from tests.tools.servers import serve
 from webapp.config import Settings
 from webapp.extensions import app_settings
-from webapp.providers import local_servers
+from webapp.providers import connection_setup
 from webapp.providers.catalogue import catalogue
 
 pytestmark = pytest.mark.once  # about a server on this machine, not about the database
@@ -27,6 +28,7 @@ def around(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """`around(places, **settings)`: no model connected, and what is to be looked for."""
 
     def change(places: str, **values: Any) -> None:
+        monkeypatch.setattr(connection_setup, "SECONDS", 60.0)
         changed = {"offline_model": True, "local_model_servers": places, **values}
         monkeypatch.setitem(app.extensions, "settings", app_settings.of(app).model_copy(update=changed))
         catalogue.forget()
@@ -76,7 +78,14 @@ def test_only_places_of_the_settings_are_asked_and_only_their_models_taken(aroun
 def test_what_is_no_model_server_is_not_offered(answer):
     with serve() as site:
         site.says(answer, "application/json")
-        assert local_servers.discover({"Ollama": f"{site.url}/v1"}) == [] != site.asked
+        assert connection_setup.discover({"Ollama": f"{site.url}/v1"}) == [] != site.asked
+
+
+def test_one_that_says_a_little_again_and_again_is_given_up():
+    with serve() as site:
+        drip = (b" " if not site.gate.wait(0.05) else b"" for _ in range(60))
+        site.answer = lambda _asked: (200, {}, chain(drip, [b'{"data": [{"id": "late"}]}']))
+        assert connection_setup.discover({"Ollama": f"{site.url}/v1"}) == [] != site.asked
 
 
 def test_the_usual_ports_are_the_default():

@@ -4,17 +4,18 @@ import pytest
 
 from webapp.llm.settings import ModelSettings
 from webapp.providers.downloads import MODELS, fitting_models, programs
-from webapp.providers.providers import PROVIDERS, provider_at
 from webapp.providers.schemas import server_address
 from webapp.providers.server_models import (
     MAX_FIRST_OFFERED,
     MAX_OFFERED,
+    PROVIDERS,
     ListedModel,
     budget,
     can_chat,
     choices_of,
     is_slow,
     models_from_listing,
+    provider_at,
 )
 
 pytestmark = pytest.mark.once

@@ -8,7 +8,7 @@ from flask import Flask
 from testkit.people import ApiClient, Person
 from webapp.extensions import app_settings
 from webapp.providers.catalogue import catalogue, targets_for
-from webapp.providers.status import status_for
+from webapp.providers.model_choice import status_for
 
 ADDRESS = "http://127.0.0.1:9/v1"
 

@@ -74,7 +74,7 @@ def test_a_name_that_connections_offer_under_several_labels_stays_itself(app, ad
     def read_label(model: str) -> str:
         catalogue.forget()
         with app.app_context():
-            catalogue.all()
+            catalogue.read()
             db.session.rollback()
             return cached_label(model)
 

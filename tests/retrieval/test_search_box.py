@@ -50,6 +50,23 @@ def test_a_search_is_narrowed_to_days_and_speakers(talker, client):
         assert client.get("/api/search", query_string={"q": "x", **bad}).status_code == 422, bad
 
 
+def test_words_are_found_in_one_conversation_by_its_owner(app, talker, client, login, make_user, anonymous):
+    hits = client.get("/api/search", query_string={"q": "greyhound", "kinds": "message"}).json["results"]
+    talks = {hit["conversation_id"] for hit in hits}
+    assert len(talks) > 1
+    for talk in talks:
+        found = client.get("/api/search", query_string={"q": "greyhound", "conversation_id": talk}).json["results"]
+        assert {(hit["kind"], hit["conversation_id"]) for hit in found} == {("message", talk)}
+    place = f"/find?q=greyhound&conversation_id={talk}"
+    links = re.findall(r'<a class="result result-(\w+)" href="([^?"]*)\?at=', login(talker).get(place).text)
+    assert links and set(links) == {("message", f"/c/{talk}")}
+    for other in (make_user(), make_user(is_admin=True)):
+        query = {"q": "greyhound", "conversation_id": talk}
+        assert api_client(app, other).get("/api/search", query_string=query).status_code == 404
+        assert login(other).get(place).status_code == 404
+    assert anonymous.get(place).status_code == 303
+
+
 def test_spaces_are_found_by_name_by_their_members(app, make_user, login):
     owner, member, stranger = (api_client(app, make_user()) for _ in range(3))
     space = make_space(owner, "Dolores at the Lighthouse")

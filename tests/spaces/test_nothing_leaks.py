@@ -32,7 +32,7 @@ from webapp.retrieval.models import ConversationChunk
 from webapp.retrieval.service import search
 from webapp.spaces import documents, members, service as spaces
 from webapp.spaces.models import SpaceMember
-from webapp.spaces.schemas import NewDocument, NewSpace
+from webapp.spaces.schemas import NewSpace
 from webapp.transfer import account_erasure
 
 PEOPLE, SPACES = 3, 2
@@ -219,8 +219,7 @@ def write(world: World, who: int, space: int) -> None:
     if person not in world.members[place]:
         return
     with write_transaction():
-        fields = NewDocument(title=f"Lighthouse {word}", content=f"Lighthouse {word}")
-        made = documents.add_document(person, place, fields)
+        made = documents.add_document(person, place, f"Lighthouse {word}", f"Lighthouse {word}")
     documents.index_document(made.document_id)
     world.documents.append(Told(made.document_id, word, place))
 

@@ -318,10 +318,10 @@ def test_what_was_not_typed_in_a_message_is_known_where_it_comes_in(app, client,
 
 
 def test_a_killed_import_goes_on_where_it_was_and_does_nothing_twice(app, client, run_jobs, monkeypatch):
-    monkeypatch.setattr(import_jobs, "BATCH", 2)
+    monkeypatch.setattr(import_jobs, "MAX_WEIGHT", 2 * import_jobs.LEAST_WEIGHT)
     made = upload(client, pack({"conversations.json": [chatgpt_conversation(n) for n in range(6)]})).get_json()
     run_jobs()
-    client.post(f"/api/imports/{made['import_id']}/start", json={"take": ["conversations"]})
+    client.post(f"/api/imports/{made['import_id']}/start", json={})
     write, calls = import_jobs.write_conversation, []
 
     def kill_write(*args, **kwargs):
@@ -347,6 +347,8 @@ def test_a_killed_import_goes_on_where_it_was_and_does_nothing_twice(app, client
         assert import_jobs.run(made["import_id"]) == "done"
         assert import_jobs.run(made["import_id"]) == "done"
         assert db.session.query(Conversation).count() == 6
+    memories = client.get("/api/memories?needs_review=true").get_json()["memories"]
+    assert len({row["content"] for row in memories}) == len(memories) == 4
 
 
 def test_files_that_a_killed_process_left_are_swept(app, client, run_jobs):

@@ -47,7 +47,7 @@ from webapp.schedules.schemas import ScheduleEdit, ScheduleFields
 from webapp.schedules.service import FORMER_NAMES, change_schedule, create_schedule
 from webapp.spaces.documents import _cut, add_document
 from webapp.spaces.models import DocumentChunk, SpaceDocument
-from webapp.spaces.schemas import NewDocument, NewSpace
+from webapp.spaces.schemas import NewSpace
 from webapp.spaces.service import create_space
 from webapp.transfer import export_jobs, import_jobs, preview, service, storage
 from webapp.transfer.account_tables import PARTS
@@ -189,7 +189,7 @@ def furnish(user_id: int, talks: list[list[str]], words: list[str]) -> None:
         watering = ScheduleFields(prompt="Water the plants", repeat="weekly", at=SOON, timezone="UTC")
         create_schedule(user_id, watering).is_active = False  # as it is after a restore
         db.session.flush()
-        add_document(user_id, space.space_id, NewDocument(title="Notes", content="Bees dance. " * 50))
+        add_document(user_id, space.space_id, "Notes", "Bees dance. " * 50)
         first: Memory | None = None
         for number, texts in enumerate(talks):
             talk = Conversation(
@@ -602,7 +602,7 @@ def test_documents_come_back_with_their_pages_and_their_originals(app, make_user
         with write_transaction():
             upload_to_space(person.user_id, space_id, "plan.png", io.BytesIO(photo(form="PNG")))
         with write_transaction():
-            add_document(person.user_id, space_id, NewDocument(title="Notes", content="Bees dance."))
+            add_document(person.user_id, space_id, "Notes", "Bees dance.")
         for document_id in db.session.scalars(select(SpaceDocument.document_id)).all():
             _cut(document_id)
         first = export_account(person.user_id)

@@ -118,7 +118,7 @@ def test_there_are_only_so_many(client):
     for stream in streams:
         stream.close()
     open_stream(client).close()
-    assert client.person.user_id not in events_api._open.by_person
+    assert client.person.user_id not in events_api._open.owners.values()
 
 
 @pytest.mark.parametrize("way", [*DEACTIVATIONS, "signed out"])

@@ -1,6 +1,5 @@
 """Authentication and access rules: sessions, bearer tokens, CSRF, access rules of views."""
 
-import logging
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import timedelta
@@ -36,7 +35,8 @@ from webapp.accounts.identity import (
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.accounts.site import init_first_account
-from webapp.db.base import db, expect_writes, now, write_transaction
+from webapp.accounts.visits import init_visits
+from webapp.db.base import db, expect_writes, now
 from webapp.db.failures import database_is_away
 from webapp.errors import OUTDATED_PAGE, Forbidden, NotFound, Unauthenticated
 from webapp.extensions import app_settings, csrf, login
@@ -50,8 +50,6 @@ from webapp.http.views import (
     wants_partial,
 )
 from webapp.i18n.marks import N_
-
-log = logging.getLogger(__name__)
 
 TOKEN_USE_INTERVAL = timedelta(minutes=1)
 VISIT_INTERVAL = timedelta(minutes=5)
@@ -132,7 +130,7 @@ def init_auth(app: Flask) -> None:
     login.user_loader(_from_session)
     login.request_loader(_from_token)
     app.before_request(_admit)
-    app.teardown_request(_note)
+    init_visits(app)
     init_first_account(app)
     throttle.init_throttle(app)
 
@@ -237,18 +235,6 @@ def _check_csrf(identity: Identity | None) -> None:
         csrf.protect()
     except CSRFError as error:
         raise Forbidden(OUTDATED_PAGE) from error
-
-
-def _note(_error: BaseException | None) -> None:
-    """Record now and then that the token or the user was here: once the view is done, in a transaction of its own."""
-    due = g.pop("note_use", None)
-    if due is None:
-        return
-    try:
-        with write_transaction():
-            due()
-    except SQLAlchemyError as error:  # the next request records it
-        log.warning("a visit was not recorded", extra={"error": type(error).__name__})
 
 
 def _from_session(secret: str) -> Identity | None:

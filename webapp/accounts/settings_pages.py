@@ -15,8 +15,8 @@ from webapp.accounts.preferences import THEMES
 from webapp.accounts.schemas import AccountChanges, NewToken, PasswordChange, SettingsChanges
 from webapp.accounts.scopes import WORDS as SCOPE_WORDS
 from webapp.db.base import db
-from webapp.errors import Invalid
-from webapp.http.forms import on_form, read_form, sentences, validate
+from webapp.errors import Conflict, Invalid
+from webapp.http.forms import on_form, read_form, require_version, sentences, validate
 from webapp.http.validation import PageQuery
 from webapp.http.views import ViewResult, absolute, commit_and_redirect, pop_values, show_once, wants_partial
 from webapp.i18n.marks import N_
@@ -85,12 +85,13 @@ def personalise() -> ViewResult:
     """Change the instructions and the switches."""
     switches = {name: name in request.form.getlist("on") for name in SWITCHES}
     try:
+        require_version(_personal())
         changes = read_form(SettingsChanges).model_copy(update=switches)
         service.update_account(current_user_id(), AccountChanges(settings=changes))
-    except Invalid as error:
+    except (Invalid, Conflict) as error:
         errors = sentences(error, INSTRUCTION_LABELS, otherwise="custom_instructions")
         instructions = request.form.get("custom_instructions", "")
-        return _personalisation(errors, custom_instructions=instructions, **switches), 422
+        return _personalisation(errors, custom_instructions=instructions, **switches), error.status
     return commit_and_redirect(url_for(".personalisation"), _("Saved."))
 
 
@@ -194,5 +195,11 @@ def _general(errors: dict[str, str] | None = None, *, name: str | None = None) -
 
 
 def _personalisation(errors: dict[str, str] | None = None, **values: Any) -> str:
-    stored = service.user_settings(current_user_id()).model_dump()
-    return render_template("accounts/personalisation.html", errors=errors or {}, values={**stored, **values})
+    stored = _personal()
+    return render_template(
+        "accounts/personalisation.html", errors=errors or {}, stored=stored, values={**stored, **values}
+    )
+
+
+def _personal() -> dict[str, Any]:
+    return service.user_settings(current_user_id()).model_dump(include={"custom_instructions", *SWITCHES})

@@ -23,6 +23,7 @@ _PARTS = N_(
         ("migrations", "not current"): (
             "The database schema does not match this version. Run “flask --app wsgi db upgrade”."
         ),
+        ("tables", "missing"): "Tables are missing from the database. “flask doctor” names them.",
     }
 )
 
@@ -40,7 +41,7 @@ class Concern:
 @dataclass(frozen=True, slots=True)
 class Vitals:
     """The signs that are read: queues `idle` without a worker, seconds that the first job `waits`, jobs `failed` for
-    good, and replies of the last hour `unanswered` by a model server.
+    good, the model's `background_failure`, and replies of the last hour `unanswered` by a model server.
     """
 
     parts: Mapping[str, str]
@@ -52,6 +53,7 @@ class Vitals:
     failed: Mapping[str, int]
     has_model: bool
     embedder_is_away: bool
+    background_failure: str
     unanswered: int
     free_bytes: int
     last_backup: datetime | None
@@ -59,7 +61,8 @@ class Vitals:
 
 def concerns(vitals: Vitals, moment: datetime) -> list[Concern]:
     """Return everything that is not well, what stops people first."""
-    servers = [_concern_on_page(_PARTS[state], "parts") for state in vitals.parts.items() if state in _PARTS]
+    states = ((part, state.partition(":")[0]) for part, state in vitals.parts.items())
+    servers = [_concern_on_page(_PARTS[state], "parts") for state in states if state in _PARTS]
     all_concerns = [*servers, *_work(vitals), *_models(vitals), *_room(vitals, moment)]
     return sorted(all_concerns, key=lambda concern: not concern.is_urgent)
 
@@ -88,6 +91,9 @@ def _models(vitals: Vitals) -> Iterator[Concern]:
     if not vitals.has_model:
         text = N_("No language model is connected: a screen tour answers in its place.")
         yield Concern(text, "connect_pages.new", {}, is_urgent=False)
+    if vitals.background_failure:
+        text = say("Memories and summaries wait for the model. %(why)s", why=say(vitals.background_failure))
+        yield Concern(text, "models_pages.index", {})
     if vitals.unanswered:
         text = say_n(
             "%(num)s reply failed in the last hour because of the model server.",

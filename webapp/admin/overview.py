@@ -20,12 +20,13 @@ from webapp.admin.backups.backup import last_backup
 from webapp.admin.health import Vitals
 from webapp.admin.jobs import QueueCounts, WorkerState
 from webapp.background.job_specs import FAILURE_SECONDS, RESULT_SECONDS, Queue, rq_queue
+from webapp.background.queues import background_failure
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import count_rows, db, now
-from webapp.extensions import app_settings
+from webapp.extensions import app_settings, redis
 from webapp.files.models import File
 from webapp.llm.errors import MissingKey, ModelError, ModelNotFound, Unauthorized
-from webapp.providers.status import Status
+from webapp.providers.model_choice import Status
 from webapp.redis.clients import server_of
 from webapp.usage.service import midnight
 from webapp.usage.sums import people_by_day
@@ -116,6 +117,7 @@ def vitals(parts: Mapping[str, str], work: Work, answering: Model) -> Vitals:
         failed={queue.name: queue.counts["failed"] for queue in work.queues},
         has_model=not answering.is_demonstration,
         embedder_is_away=answering.embedder_is_away,
+        background_failure=background_failure(redis()),
         unanswered=count_rows(
             Message.status == "failed", Message.created_at >= now() - RECENT, Message.error_code.in_(SERVER_ERRORS)
         ),

@@ -20,7 +20,7 @@ from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.providers.catalogue import background_target
 from webapp.providers.clients import embedder
-from webapp.providers.status import status
+from webapp.providers.model_choice import status
 from webapp.readiness import readiness
 from webapp.retrieval.query_vectors import query_vectors
 from webapp.usage.charts import sparkline

@@ -5,6 +5,7 @@ A job that could not be enqueued is not lost: the sweep derives what is owed fro
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from redis import Redis
@@ -18,6 +19,15 @@ from webapp.db.base import Base, after_commit, db, pending_actions
 from webapp.extensions import redis
 from webapp.i18n.marks import N_
 from webapp.llm import errors as model_errors
+from webapp.llm.errors import (
+    InterruptedAnswer,
+    MissingKey,
+    ModelError,
+    ModelNotFound,
+    ModelUnavailable,
+    RateLimited,
+    Unauthorized,
+)
 
 log = logging.getLogger(__name__)
 
@@ -155,10 +165,34 @@ def note_success(client: Redis, key: str) -> None:
 _MODEL_ERRORS = N_(
     {
         kind.code: kind.default_detail
-        for kind in vars(model_errors).values()
-        if isinstance(kind, type) and issubclass(kind, model_errors.ModelError)
+        for kind in reversed(vars(model_errors).values())
+        if isinstance(kind, type) and issubclass(kind, ModelError)
     }
 )
+
+
+_MODEL_FAILURE = "background:model_failure"
+_FAILURE_SECONDS = 86_400
+_FAULTS = (ModelUnavailable, RateLimited, InterruptedAnswer, MissingKey, Unauthorized, ModelNotFound)
+"""Failures that are about the model or its server, not about what it was given."""
+
+
+def note_model(client: Redis, error: ModelError | None) -> None:
+    """Record how a call of the model for background work ended: that it failed, or that it answers."""
+    with suppress(RedisError):
+        if isinstance(error, _FAULTS):
+            client.set(_MODEL_FAILURE, error.code, ex=_FAILURE_SECONDS)
+        else:
+            client.delete(_MODEL_FAILURE)
+
+
+def background_failure(client: Redis) -> str:
+    """Return why the model failed background work last, empty if it works, or if Redis does not say."""
+    try:
+        code = client.get(_MODEL_FAILURE) or b""
+        return _MODEL_ERRORS.get(code.decode() if isinstance(code, bytes) else code, "")
+    except RedisError:
+        return ""
 
 
 def model_failure(job: Job) -> str | None:

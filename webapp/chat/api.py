@@ -146,7 +146,8 @@ def decide_tool(turn_id: TurnId, number: CallNumber, body: ToolDecision) -> None
 @idempotency.idempotent
 def retry(turn_id: TurnId) -> ResponseStarted:
     """Answer again where a reply failed, was interrupted or was stopped."""
-    return _accept_again(service.retry_turn(current_user_id(), turn_id))
+    turn = service.retry_turn(current_user_id(), turn_id)
+    return _accept(turn, ResponseStarted(response_id=turn.turn_id))
 
 
 @blueprint.post("/chat/turns/<int:turn_id>/regenerate", status=202)
@@ -158,7 +159,7 @@ def regenerate(turn_id: TurnId, body: Again) -> ResponseStarted:
     turn = service.regenerate(
         current_user_id(), turn_id, instruction=body.instruction, model=body.model, parameters=values
     )
-    return _accept_again(turn)
+    return _accept(turn, ResponseStarted(response_id=turn.turn_id))
 
 
 @blueprint.post("/messages/<int:message_id>/edit", status=202)
@@ -237,11 +238,7 @@ def get_message_reasoning(message_id: Id) -> Reasoning:
 def _accept_question(turn: service.StartedTurn) -> MessageStarted:
     question = turn.question
     assert question is not None
-    return _accept(turn, MessageStarted(message=MessageOut.of(question), response_id=turn.reply.message_id))
-
-
-def _accept_again(turn: service.StartedTurn) -> ResponseStarted:
-    return _accept(turn, ResponseStarted(response_id=turn.reply.message_id))
+    return _accept(turn, MessageStarted(message=MessageOut.of(question), response_id=turn.turn_id))
 
 
 def _accept(turn: service.StartedTurn, answer: M) -> M:

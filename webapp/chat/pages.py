@@ -42,12 +42,6 @@ WAIT_SECONDS = 25.0
 """How long a page without scripts waits for the reply before it is shown unfinished."""
 
 
-@blueprint.app_context_processor
-def _turns() -> dict[str, Any]:
-    """Return what the templates of messages can call."""
-    return {"is_settling": is_settling, "failure_of": failure_of}
-
-
 def failure_of(message: Message) -> str:
     """Return why a reply failed, in words for its reader: only an administrator is told what they alone can fix."""
     if message.error_code in SET_UP_ERRORS and not is_admin():
@@ -263,3 +257,6 @@ def _wait(reply_id: int) -> None:
 def place_of(conversation_id: int, message_id: int | None = None) -> str:
     anchor = f"m-{message_id}" if message_id else None
     return url_for("conversations_pages.show", conversation_id=conversation_id, _anchor=anchor)
+
+
+blueprint.add_globals(is_settling=is_settling, failure_of=failure_of)

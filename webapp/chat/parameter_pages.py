@@ -39,12 +39,6 @@ EFFORT_NAMES = N_(
 )
 
 
-@blueprint.app_context_processor
-def _parameters() -> dict[str, Any]:
-    """Return what the composer of any page can call."""
-    return {"own_parameters": own_parameters, "parameters_in_words": parameter_summary, "parameters_place": place}
-
-
 def own_parameters(conversation: Conversation | None) -> Parameters:
     """Return the parameters of a conversation, or of the next one."""
     return Parameters.of(conversation.parameters) if conversation else remembered_parameters()
@@ -159,3 +153,6 @@ def _target(conversation: Conversation | None) -> Target | None:
     """Return the model that answers in a conversation, or in the next one."""
     model_id = conversation.model if conversation else request.args.get("model") or choice().begins_with
     return target_of(model_id)
+
+
+blueprint.add_globals(own_parameters=own_parameters, parameters_in_words=parameter_summary, parameters_place=place)

@@ -47,7 +47,11 @@ def redact(
     tombstone_sets = []
     if seen.version != scope.version:
         removals += _forgotten_memories(seen.memories)
-        tombstone_sets = recent_tombstone_sets(_forgetting_users(scope, seen), scope.began_at - CLOCK_DIFFERENCE)
+        users = {scope.user_id}
+        if seen.version is None and scope.space_id is not None:
+            # The turn's process died: it is not known which memories the prompt held.
+            users.update(active_members(scope.space_id))
+        tombstone_sets = recent_tombstone_sets(users, scope.began_at - CLOCK_DIFFERENCE)
     if not removals and not tombstone_sets:
         return text, thoughts, tool_calls
     ids = {memory_id for memory_id, _ in removals}
@@ -61,13 +65,6 @@ def redact(
         return text
 
     return clear(text), clear(thoughts) if thoughts else "", _calls(tool_calls, ids, texts)
-
-
-def _forgetting_users(scope: TurnScope, seen: PromptMemories) -> Collection[int]:
-    """Return whose forgetting counts: if a turn's process died, it is not known which memories the prompt held."""
-    if seen.version is not None or scope.space_id is None:
-        return [scope.user_id]
-    return {scope.user_id, *active_members(scope.space_id)}
 
 
 def _calls(tool_calls: list[dict[str, Any]], ids: Collection[int], texts: Collection[str]) -> list[dict[str, Any]]:

@@ -72,9 +72,8 @@ def start_turn(
     spans: Spans = (),
     is_followed: bool = False,
 ) -> StartedTurn:
-    """Add a user message and the reply to be written, in a new conversation when none is named; with `is_followed`,
-    who asks is sent the reply, and it is not unread. Raises NotFound, TooMany past a quota, Invalid for an unknown
-    model, Unavailable when no more turns are taken."""
+    """Add a user message and the reply to be written; one that `is_followed` is not unread. Raises NotFound, TooMany
+    past a quota, Invalid for an unknown model, Unavailable when no more turns are taken."""
     runtime().runner.require_room()
     existing = None if conversation_id is None else get_conversation(user_id, conversation_id, lock=True)
     usage.require_room(user_id)
@@ -153,18 +152,16 @@ def _answer_again(conversation: Conversation, reply: Message) -> StartedTurn:
     runtime().runner.require_room()
     usage.require_room(conversation.user_id)
     if (point := messages.point_opened_by(reply)) is not None:
-        abandoned = _streaming_after(reply)
+        first_id, abandoned = reply.message_id, _streaming_after(reply)
         new_reply = messages.add_opening(conversation, {"point": point}, parent_id=reply.parent_id)
-        messages.supersede_from(conversation, reply.message_id, new_reply)
-        db.session.flush()
-        return StartedTurn(conversation, None, new_reply, abandoned)
-    question = db.session.get(Message, reply.reply_to_id) if reply.reply_to_id else None
-    if question is None or question.superseded_by_id is not None:
-        raise Conflict("What this reply answered is no longer part of the conversation.")
-    embed_ahead(conversation.user_id, question.content)
-    abandoned = _streaming_after(question)
-    new_reply = messages.add_reply(conversation, question)
-    messages.supersede_from(conversation, question.message_id + 1, new_reply)
+    else:
+        question = db.session.get(Message, reply.reply_to_id) if reply.reply_to_id else None
+        if question is None or question.superseded_by_id is not None:
+            raise Conflict("What this reply answered is no longer part of the conversation.")
+        embed_ahead(conversation.user_id, question.content)
+        first_id, abandoned = question.message_id + 1, _streaming_after(question)
+        new_reply = messages.add_reply(conversation, question)
+    messages.supersede_from(conversation, first_id, new_reply)
     db.session.flush()
     return StartedTurn(conversation, None, new_reply, abandoned)
 

@@ -1,12 +1,11 @@
 """A turn's entries as server-sent events of the JSON contract."""
 
 import threading
-from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from flask import Response
+from werkzeug.wsgi import ClosingIterator
 
 from webapp.chat.turns.turnlog import (
     FINAL_KINDS,
@@ -18,8 +17,6 @@ from webapp.chat.turns.turnlog import (
 )
 from webapp.errors import TooMany
 from webapp.extensions import app_settings
-
-T = TypeVar("T")
 
 HEADERS = {
     "Cache-Control": "no-store, no-transform",
@@ -39,52 +36,28 @@ class OpenStreams:
     """Counts what each person has open in this process, as each open stream holds a thread."""
 
     def __init__(self) -> None:
-        self.by_person: Counter[int] = Counter()
+        self.owners: dict[object, int] = {}
         self._lock = threading.Lock()
 
-    def open(self, user_id: int, chunks: Iterator[T], each: int, total: int) -> "OpenStream[T]":
-        """Return a stream that counts as open until it is closed, even if nothing is ever read from it. Raises TooMany
-        beyond `each` of a person or `total` of all.
-        """
+    def open(self, user_id: int, chunks: Iterable[Any], each: int, total: int) -> ClosingIterator:
+        """Return a stream that counts as open until it is closed. Raises TooMany beyond these limits."""
+        stream = object()
+
+        def leave() -> None:
+            self.owners.pop(stream, None)
+
         with self._lock:
-            if self.by_person[user_id] >= each or self.by_person.total() >= total:
+            if list(self.owners.values()).count(user_id) >= each or len(self.owners) >= total:
                 raise TooMany("Too many event streams are open. Close one.", retry_after=30)
-            self.by_person[user_id] += 1
-        return OpenStream(chunks, partial(self._leave, user_id))
-
-    def _leave(self, user_id: int) -> None:
-        with self._lock:
-            self.by_person[user_id] -= 1
-            if self.by_person[user_id] <= 0:
-                del self.by_person[user_id]
-
-
-class OpenStream(Iterator[T]):
-    """A stream, and what is done once it is closed."""
-
-    def __init__(self, chunks: Iterator[T], leave: Callable[[], None]) -> None:
-        self._chunks, self._leave = chunks, leave
-        self._is_open = True
-
-    def __next__(self) -> T:
-        return next(self._chunks)
-
-    def close(self) -> None:
-        """Close the stream and stop counting it; the server calls this at the end, whatever the reason."""
-        if isinstance(self._chunks, Generator):
-            self._chunks.close()
-        if self._is_open:
-            self._is_open = False
-            self._leave()
+            self.owners[stream] = user_id
+        return ClosingIterator(chunks, leave)
 
 
 open_streams = OpenStreams()
 
 
-def viewer_stream(user_id: int, chunks: Iterator[T]) -> OpenStream[T]:
-    """Return a stream by which somebody follows a turn that runs anyway. Raises TooMany beyond five eighths of this
-    process's threads for one person, seven eighths for all: pages need some, too.
-    """
+def viewer_stream(user_id: int, chunks: Iterable[Any]) -> ClosingIterator:
+    """Return a stream by which somebody follows a turn that runs anyway. Raises TooMany: pages need threads, too."""
     threads = app_settings().web_threads
     return open_streams.open(user_id, chunks, max(1, threads * 5 // 8), max(1, threads * 7 // 8))
 

@@ -1,13 +1,12 @@
 """Starting out: the starters of a new conversation, and the pages that say what this is and what is new."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from flask import render_template
 
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.memories.web.panel import has_memory, panel_state
-from webapp.providers.status import status
+from webapp.providers.model_choice import status
 from webapp.spaces.models import Space
 from webapp.tour import answers
 
@@ -59,12 +58,6 @@ def starters(*, is_legacy: bool, has_memory: bool) -> tuple[Starter, ...]:
 blueprint = PageBlueprint("start", __name__, access="user")
 
 
-@blueprint.app_context_processor
-def _start() -> dict[str, Any]:
-    """Return what the page of a conversation, or of a new one, needs; nothing is loaded unless it asks for it."""
-    return {"load_starters": _starters, "panel_state": panel_state}
-
-
 def _starters(space: Space | None) -> tuple[Starter, ...]:
     """Return what a new conversation could begin with, in the chosen space or in none."""
     if not status().is_connected:
@@ -82,3 +75,6 @@ def about_memory() -> ViewResult:
 def whats_new() -> ViewResult:
     """Return what changed lately."""
     return render_template("help/new.html")
+
+
+blueprint.add_globals(load_starters=_starters, panel_state=panel_state)

@@ -31,10 +31,7 @@ class ExternalRound:
 
 
 def continue_reply(user_id: int, reply: Message, results: Mapping[str, str]) -> StartedTurn:
-    """Return the next part of a reply from its calls' results by id; later text is superseded.
-
-    Raises Conflict if the conversation went on otherwise or a later reply is being written; TooMany; Unavailable.
-    """
+    """Return the next part of a reply, from its calls' results by id. Raises Conflict, TooMany, Unavailable."""
     runtime().runner.require_room()
     conversation = get_conversation(user_id, reply.conversation_id, lock=True)
     usage.require_room(user_id)
@@ -73,10 +70,7 @@ def store_results(reply: Message, results: Mapping[str, str]) -> None:
 
 
 def answer(user_id: int, turn_id: int, number: int, decision: Decision) -> None:
-    """Record whether a call the stream still asks about may be made, `always` or once. Raises NotFound, Conflict.
-
-    The caller commits, and then calls `send_decision`.
-    """
+    """Record a decision about a call, which the caller commits and then sends. Raises NotFound, Conflict."""
     reply = get_reply(user_id, turn_id)
     question = None
     if reply.status == "streaming":

@@ -1,10 +1,15 @@
-"""Pages of a turn: its versions and branches, more of it, permission for a call, and a journey's next point."""
+"""Pages of a turn: versions, branches, more of it, permission for a call, a journey's next point, and its prompt."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from flask import flash, make_response, redirect, render_template, request, url_for
+from sqlalchemy import select
 
 from webapp.accounts.auth import current_user_id
 from webapp.chat import opening_messages, service
 from webapp.chat.api import limit_turns
+from webapp.chat.models import PipelineStep
 from webapp.chat.pages import launch_turn, place_of
 from webapp.chat.schemas import ToolDecision
 from webapp.chat.tool_answers import answer, send_decision
@@ -15,6 +20,7 @@ from webapp.db.base import db
 from webapp.extensions import this_app
 from webapp.http.forms import read_form
 from webapp.http.views import PageBlueprint, ViewResult, redirect_to, wants_partial
+from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _, language_of
 from webapp.journeys.definitions import questions_of
 from webapp.journeys.models import Journey
@@ -122,3 +128,96 @@ def initiate(conversation_id: int, slug: str) -> ViewResult:
     )
     response.headers["HX-Trigger"] = CHANGED
     return response
+
+
+SECTIONS = N_(
+    {
+        "instructions": "Instructions",
+        "standing": "Standing instructions",
+        "known": "Always known",
+        "facts": "Facts of the legacy",
+        "files": "Attached files",
+        "summaries": "Summaries of earlier parts",
+        "messages": "Messages, word for word",
+        "retrieved": "Found for this message",
+        "overhead": "Between the parts",
+    }
+)
+SHARES = {
+    "instructions": (SECTIONS["instructions"], ("instructions", "standing", "overhead")),
+    "known": (SECTIONS["known"], ("known", "facts")),
+    "retrieved": (SECTIONS["retrieved"], ("retrieved",)),
+    "files": (SECTIONS["files"], ("files",)),
+    "messages": (N_("The conversation"), ("summaries", "messages")),
+}
+"""The shares a prompt is shown in: each with its label and the sections it adds up."""
+
+STEPS = N_(
+    {"context": "Putting the prompt together", "retrieval": "Looking things up", "model": "Writing the reply"},
+)
+
+
+def shares_of(context: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the SHARES of a prompt in the order it is read, as its `context` step recorded them, in hundredths."""
+    tokens = {item["name"]: int(item.get("tokens") or 0) for item in context.get("sections", ())}
+    total, offset, shares = sum(tokens.values()), 0.0, []
+    for name, (label, sections) in SHARES.items():
+        if part := sum(tokens.get(section, 0) for section in sections):
+            percent = round(100 * part / total, 2)
+            shares.append({"name": name, "label": label, "start": round(offset, 2), "percent": percent})
+            offset += 100 * part / total
+    return shares
+
+
+def _step(message_id: int | None, name: str) -> dict[str, Any]:
+    if message_id is None:
+        return {}
+    statement = select(PipelineStep.data).where(PipelineStep.message_id == message_id, PipelineStep.name == name)
+    return db.session.scalar(statement) or {}
+
+
+@blueprint.get("/messages/<int:message_id>/prompt")
+def prompt(message_id: int) -> ViewResult:
+    """Return what the model was sent for a reply."""
+    user_id = current_user_id()
+    reply = service.get_reply(user_id, message_id)
+    steps = service.pipeline_steps(user_id, message_id)
+    context = next((step for step in steps if step.name == "context"), None)
+    data: dict[str, Any] = context.data if context else {}
+    total = max(1, int(data.get("tokens") or 0))
+    sections = [
+        {
+            "label": SECTIONS.get(item["name"], item["name"].capitalize()),
+            "tokens": item["tokens"],
+            "percent": round(100 * item["tokens"] / total),
+        }
+        for item in data.get("sections", ())
+        if item.get("tokens")
+    ]
+    durations = [(STEPS.get(step.name, step.name.capitalize()), step.duration_ms) for step in steps if step.duration_ms]
+    values = {
+        "message": reply,
+        "sections": sections,
+        "total": data.get("tokens"),
+        "budget": data.get("budget"),
+        "prompt": data.get("prompt") or [],
+        "shares": shares_of(data),
+        "left_out": data.get("left_out") or [],
+        "took": durations,
+    }
+    template = "chat/_inspector.html" if wants_partial() else "chat/inspector.html"
+    return render_template(template, **values)
+
+
+@blueprint.get("/messages/<int:message_id>/reasoning")
+def reasoning(message_id: int) -> ViewResult:
+    """Return what the model thought for a reply: for the fold above it, or as a separate page."""
+    row = messages.get_reasoning(current_user_id(), message_id)
+    template = "chat/_reasoning.html" if wants_partial() else "chat/reasoning.html"
+    return render_template(template, reasoning=row)
+
+
+blueprint.add_globals(
+    looked_up=lambda message_id: _step(message_id, "retrieval"),
+    prompt_shares=lambda message_id: shares_of(_step(message_id, "context")),
+)

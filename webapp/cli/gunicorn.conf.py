@@ -7,6 +7,7 @@ import itertools
 import json
 import logging
 import os
+import resource
 import select
 import signal
 import socket
@@ -40,8 +41,15 @@ host = os.environ.get("HOST") or "127.0.0.1"
 bind = f"{f'[{host}]' if ':' in host else host}:{settings.port}"
 workers = settings.web_concurrency
 worker_class = "gthread"
-threads = settings.web_threads
-worker_connections = 2000
+# A worker that may open no more files ends, with all its replies: not even a connection comes without one.
+OTHER_FILES, CONNECTION_FILES = 128, 3  # a client's connection, the wait for its data, a model's connection
+may_open, most_open = resource.getrlimit(resource.RLIMIT_NOFILE)
+if may_open < 8_192:  # 1,024, as a rule
+    may_open = min(8_192, most_open) if most_open != resource.RLIM_INFINITY else 8_192
+    resource.setrlimit(resource.RLIMIT_NOFILE, (may_open, most_open))
+worker_connections = min(2_000, max(2, (may_open - OTHER_FILES) // CONNECTION_FILES))
+threads = min(settings.web_threads, worker_connections - 1)
+os.environ["WEB_THREADS"] = str(threads)  # what the application shares out among streams
 backlog = 4096
 keepalive = 30
 control_socket_disable = True

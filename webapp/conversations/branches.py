@@ -21,11 +21,7 @@ _COPIED_COLUMNS = (
 
 
 def branch(user_id: int, message_id: int) -> tuple[Conversation, dict[int, Message]]:
-    """Return a new conversation with copies up to a message, and those by their originals' ids.
-
-    Memories are not read from the copies again. Raises NotFound, and Conflict for an earlier version, while a reply is
-    being written, and past MAX_COPIED.
-    """
+    """Return a conversation with copies up to a message, and these by their originals' ids. Raises Conflict."""
     last = get_message(user_id, message_id)
     source = get_conversation(user_id, last.conversation_id)
     if last.superseded_by_id is not None:

@@ -106,10 +106,7 @@ def _changes(row: Conversation, action: str, folder_id: int | None, tag: str) ->
 
 
 def store_previous(user_id: int, before: Mapping[int, Mapping[str, Any]]) -> str | None:
-    """Store the state of conversations before a change, and return the word that `restore_previous` takes.
-
-    Returns None if nothing changed, or while Redis is unavailable.
-    """
+    """Return the word that `restore_previous` takes to undo a change; None if nothing changed, or without Redis."""
     if not before:
         return None
     word = secrets.token_urlsafe(12)

@@ -24,7 +24,7 @@ from webapp.http.views import (
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _, translate
 from webapp.providers.model_choice import check_choice, remember_choice
-from webapp.spaces.current_space import spaces_to_choose
+from webapp.spaces import current_space
 
 blueprint = PageBlueprint("bulk_pages", __name__, access="user")
 LABELS = N_({"name": "The name", "to_tag": "The tag"})
@@ -44,8 +44,8 @@ def index() -> str:
         next_cursor=page.next_cursor,
         query=query,
         filters=_filters(query),
-        folders=_folders(),
-        spaces=spaces_to_choose(current_user_id()),
+        folders=folders.all_folders(current_user_id()),
+        spaces=current_space.choices(current_user_id()).spaces,
     )
 
 
@@ -162,7 +162,7 @@ def _render_row(conversation_id: int, *, error: str = "", tags: list[str] | None
         "conversations/organise_one.html",
         conversation=conversation,
         tags=conversation.tags if tags is None else tags,
-        folders=_folders(),
+        folders=folders.all_folders(current_user_id()),
         error=error,
     )
 
@@ -193,7 +193,3 @@ def _filters(query: ConversationQuery) -> dict[str, Any]:
 
 def _id(name: str) -> int | None:
     return parse_id(request.values.get(name, ""))
-
-
-def _folders() -> list[Any]:
-    return folders.all_folders(current_user_id())

@@ -18,18 +18,25 @@ def get_folder(user_id: int, folder_id: int, *, lock: bool = False) -> Folder:
 
 
 def create_folder(user_id: int, fields: FolderFields) -> Folder:
-    """Return a new folder. Raises Conflict once there are too many."""
+    """Return a new folder. Raises Conflict for the name of another one, and once there are too many."""
     if count_rows(Folder.user_id == user_id) >= MAX_FOLDERS:
         raise Conflict("You already have %(most_folders)s folders. Delete some first.", most_folders=MAX_FOLDERS)
+    _require_free_name(user_id, fields.name)
     return add_row(Folder(user_id=user_id, name=fields.name))
 
 
 def rename_folder(user_id: int, folder_id: int, fields: FolderFields) -> Folder:
-    """Rename a folder. Raises NotFound."""
+    """Rename a folder. Raises NotFound, and Conflict for the name of another one."""
     row = get_folder(user_id, folder_id)
+    _require_free_name(user_id, fields.name, but=folder_id)
     row.name = fields.name
     db.session.flush()
     return row
+
+
+def _require_free_name(user_id: int, name: str, *, but: int = 0) -> None:
+    if count_rows(Folder.user_id == user_id, Folder.name == name, Folder.folder_id != but):
+        raise Conflict("You already have a folder of this name.")
 
 
 def delete_folder(user_id: int, folder_id: int) -> None:

@@ -31,9 +31,8 @@ SEARCH_BATCH = 500
 
 
 def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: bool = False) -> Page[Conversation]:
-    """Newest activity first, keyset-paged; with `pinned_first` after the pinned ones, and with `is_writing`.
+    """Newest activity first, without temporary ones; with `pinned_first` after the pinned ones, and with `is_writing`.
 
-    Temporary ones are never listed.
     Raises NotFound for a folder or space that is not the user's, Invalid for a cursor this list did not make.
     """
     keyset = keyset_of(user_id, query, pinned_first=pinned_first)

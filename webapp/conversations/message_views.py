@@ -107,21 +107,18 @@ def views(conversation_id: int, rows: Sequence[Message], *, is_end: bool) -> lis
     result = []
     for row in rows:
         is_reply, is_last = row.role == "assistant", is_end and row is rows[-1]
+        # What a reply answers, or the point it opens.
+        is_known = row.reply_to_id is not None or messages.point_opened_by(row) is not None
         result.append(
             MessageView(
                 row,
                 _versions(row.message_id, siblings.get((row.role, row.parent_id), ())),
                 can_continue=is_reply and is_last and row.can_continue,
                 can_retry=is_reply and is_last and row.status in ("stopped", "interrupted", "failed"),
-                can_regenerate=is_reply and row.status in ("complete", "stopped") and is_repeatable(row),
+                can_regenerate=is_reply and row.status in ("complete", "stopped") and is_known,
             )
         )
     return result
-
-
-def is_repeatable(row: Message) -> bool:
-    """Return whether a reply can be written again: what it answers, or the point it opens, must be known."""
-    return row.reply_to_id is not None or messages.point_opened_by(row) is not None
 
 
 def view_of(message: Message) -> MessageView:

@@ -217,10 +217,7 @@ def versions_of(message: Message) -> Sequence[Message]:
 
 
 def restore_version(conversation: Conversation, message: Message, version_id: int) -> Message:
-    """Restore a version of a message, with what followed it.
-
-    Raises NotFound for no version of it, Conflict while a reply is written or its parent is not current.
-    """
+    """Restore a version of a message, with what followed it. Raises NotFound, Conflict if it cannot take its place."""
     siblings = versions_of(message)
     version = next((row for row in siblings if row.message_id == version_id), None)
     if version is None:
@@ -235,7 +232,9 @@ def restore_version(conversation: Conversation, message: Message, version_id: in
     ).all()
     if any(row.status == "streaming" and row.superseded_by_id is None for row in rows):
         raise Conflict("A reply is being written. Stop it first.")
-    branch = _followers(rows, version)
+    # The same act took all of it out.
+    same_cause = [row for row in rows if row.superseded_by_id == version.superseded_by_id]
+    branch = _subtree(same_cause, {version.message_id})
     in_place = _subtree(rows, {row.message_id for row in siblings})
     updates = []
     for row in rows:
@@ -251,12 +250,6 @@ def restore_version(conversation: Conversation, message: Message, version_id: in
     db.session.flush()
     messages_changed.send(None, conversation=conversation, first_id=min(updates))
     return version
-
-
-def _followers(rows: Sequence[Message], head: Message) -> set[int]:
-    """Return the head and what followed it when it was superseded: the same act took all of them out."""
-    cause = head.superseded_by_id
-    return _subtree([row for row in rows if row.superseded_by_id == cause], {head.message_id})
 
 
 def _subtree(rows: Sequence[Message], heads: set[int]) -> set[int]:

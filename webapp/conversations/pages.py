@@ -17,7 +17,7 @@ from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, re
 from webapp.i18n import date_texts
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
-from webapp.providers.status import status
+from webapp.providers.model_choice import status
 from webapp.rendering import reader_zone
 from webapp.spaces.current_space import chosen_space, remember_choice
 
@@ -33,14 +33,8 @@ UNTITLED = "New conversation"
 
 
 @blueprint.app_context_processor
-def _workspace() -> dict[str, Any]:
-    """Return what the shell and the composer of any page may need; nothing is loaded unless a template asks for it."""
-    return {
-        "load_sidebar": _load_sidebar,
-        "current_conversation_id": (request.view_args or {}).get("conversation_id"),
-        "message_limit": MAX_TEXT_BYTES,
-        "has_model": _has_model,
-    }
+def _open_conversation() -> dict[str, Any]:
+    return {"current_conversation_id": (request.view_args or {}).get("conversation_id")}
 
 
 def _has_model() -> bool:
@@ -253,3 +247,6 @@ def _open_now() -> int | None:
     """Return the conversation shown on the page an HTMX request comes from."""
     path = request.headers.get("HX-Current-URL", "").partition("?")[0].partition("#")[0]
     return parse_id(path.rpartition("/c/")[2]) if "/c/" in path else None
+
+
+blueprint.add_globals(load_sidebar=_load_sidebar, message_limit=MAX_TEXT_BYTES, has_model=_has_model)

@@ -10,13 +10,13 @@ from sqlalchemy import Select, delete, false, or_, select, update
 from webapp.accounts.models import User
 from webapp.background import events
 from webapp.background.events import Kind
-from webapp.conversations.default_titles import title_from_words
 from webapp.conversations.folders import get_folder
 from webapp.conversations.journey_links import find_journey
 from webapp.conversations.models import Conversation, Message, tag_lines_of
 from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.signals import conversation_deleted, conversation_moved, conversation_shown
-from webapp.db.base import db, get_or_raise, insert_row, now, rows_changed
+from webapp.conversations.titles import title_from_words
+from webapp.db.base import db, get_or_raise, insert_row, now, own_row, rows_changed
 from webapp.errors import NotFound, require
 from webapp.extensions import redis
 from webapp.spaces.service import persona_in
@@ -121,24 +121,12 @@ def _own_folder(user_id: int, folder_id: int | None) -> int | None:
 
 
 def move_conversation(row: Conversation, space_id: int | None, *, confirmed: bool = False) -> None:
-    """Move a locked conversation, and what rests on it, into or out of a space. Raises NotFound, and Conflict unless
-    what others see of it is confirmed.
-    """
+    """Move a locked conversation, and what rests on it. Raises NotFound, and Conflict unless it is confirmed."""
     persona = persona_in(row.user_id, space_id, None) if space_id is not None else None
     conversation_moved.send(None, conversation=row, to=space_id, confirmed=confirmed)
     row.space_id, row.persona = space_id, persona
     db.session.flush()
     conversation_shown.send(None, conversation=row)
-
-
-def set_automatic_title(conversation_id: int, title: str) -> bool:
-    """Title a conversation that has none; False when its user, or another job, got there first."""
-    count = rows_changed(
-        update(Conversation)
-        .where(Conversation.conversation_id == conversation_id, Conversation.title_source == "none")
-        .values(title=title[:255], title_source="auto", updated_at=Conversation.updated_at)
-    )
-    return count == 1
 
 
 def delete_conversation(user_id: int, conversation_id: int, *, forget: bool = False) -> None:
@@ -167,19 +155,11 @@ def return_to_temporary(user_id: int, conversation_id: int, leaving: str) -> Non
     with suppress(RedisError):  # then it is gone if its report comes late
         redis().set(_return_key(user_id, conversation_id, leaving), b"1", ex=UNDO_SECONDS)
     # A request that handles its report right now holds the row, and has looked before the line above.
-    db.session.execute(
-        owned_conversations(user_id).where(Conversation.conversation_id == conversation_id).with_for_update()
-    )
-    rows_changed(
-        update(Conversation)
-        .where(
-            Conversation.conversation_id == conversation_id,
-            Conversation.user_id == user_id,
-            Conversation.is_temporary.is_(True),
-            Conversation.deleted_at >= now() - timedelta(seconds=UNDO_SECONDS),
-        )
-        .values(deleted_at=None, updated_at=Conversation.updated_at)
-    )
+    row = own_row(Conversation, user_id, conversation_id, lock=True)
+    earliest = now() - timedelta(seconds=UNDO_SECONDS)
+    if row is not None and row.is_temporary and row.deleted_at is not None and row.deleted_at >= earliest:
+        row.deleted_at = None
+        db.session.flush()
 
 
 def was_reloaded(user_id: int, conversation_id: int, leaving: str) -> bool:
@@ -201,13 +181,7 @@ def _announce_deletion(row: Conversation) -> None:
 
 def unhide_conversation(user_id: int, conversation_id: int) -> Conversation:
     """Restore a hidden conversation. Raises NotFound once it is purged."""
-    row = db.session.scalar(
-        select(Conversation)
-        .where(Conversation.user_id == user_id, Conversation.conversation_id == conversation_id)
-        .with_for_update()
-    )
-    if row is None:
-        raise NotFound("That conversation is gone for good.")
+    row = require(own_row(Conversation, user_id, conversation_id, lock=True), "That conversation is gone for good.")
     row.deleted_at = None
     db.session.flush()
     conversation_shown.send(None, conversation=row)

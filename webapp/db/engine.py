@@ -4,7 +4,7 @@ import re
 import sqlite3
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +181,31 @@ def public_url(engine: Engine) -> str:
     return engine.url.set(query=query).render_as_string()
 
 
+def _stay_with_file(engine: Engine) -> None:
+    """Use SQLite's file only while it is there: what is written to one that was deleted or replaced is gone."""
+    file = database_file(engine)
+
+    def identity() -> tuple[int, int] | None:
+        if file is None:
+            return None
+        try:
+            found = file.stat()
+        except FileNotFoundError:  # SQLite would make one: an installation without accounts
+            raise sqlite3.OperationalError("the file doesn't exist") from None
+        return found.st_dev, found.st_ino
+
+    @event.listens_for(engine, "do_connect")
+    def _find(_dialect: Any, record: ConnectionPoolEntry, *_given: Any) -> None:
+        record.info["file"] = identity()
+
+    @event.listens_for(engine, "checkout")
+    def _checkout(_connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: PoolProxiedConnection) -> None:
+        with suppress(sqlite3.OperationalError):
+            if record.info.get("file") == identity():
+                return
+        raise DisconnectionError("the file is another one")
+
+
 class _HintedCompiler(SQLiteCompiler):
     """Writes a hint (INDEXED BY, NOT INDEXED) after its table, as the compiler for MySQL does."""
 
@@ -198,12 +223,7 @@ def prepare_engine(engine: Engine) -> None:
         event.listen(engine, "connect", catch_up)
         return
     engine.dialect.statement_compiler = _HintedCompiler
-
-    @event.listens_for(engine, "do_connect")
-    def _find(*_given: Any) -> None:
-        # SQLite would make one, and whoever reads the wrong place would find an installation without accounts.
-        if (file := database_file(engine)) and not file.exists():
-            raise sqlite3.OperationalError("the file doesn't exist")
+    _stay_with_file(engine)
 
     @event.listens_for(engine, "connect")
     def _connect(connection: DBAPIConnection, _record: ConnectionPoolEntry) -> None:

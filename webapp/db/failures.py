@@ -18,8 +18,8 @@ NOT_SERVING = {1047, 1290, 1836}
 """MySQL: the server is up but does not serve: a Galera node outside its cluster, or read-only after a failover."""
 # MySQL: a user, password or database that is wrong, or no right to the database, a table or an operation.
 _REFUSED = {1044, 1045, 1049, 1130, 1142, 1143, 1227, 1251, 1524, 1698, 1820, 1862, 4151}
-# MySQL: a table whose file is gone or damaged.
-_BROKEN = {1030, 1034, 1035, 1194, 1195, 1812, 1932}
+# MySQL: a table whose file is gone or damaged, or one that this server deletes no rows of (`refuse_weak_cascades`).
+_BROKEN = {1030, 1034, 1035, 1194, 1195, 1812, 1932, 6575}
 # Those, too many connections (or of one user), an aborted one, lock waits; no such column or table, as in an upgrade.
 _DATABASE_AWAY = LOST | NOT_SERVING | _REFUSED | _BROKEN | {1040, 1184, 1203, 1205, 1213, 1226} | {1054, 1146}
 # MySQL: disk full, table full, error while writing a file, no more room in the undo log or the tablespace.

@@ -11,7 +11,7 @@ from typing import Any
 from alembic.ddl.mysql import MariaDBImpl, MySQLImpl
 from flask import Flask
 from flask_migrate import Migrate
-from sqlalchemy import Connection, CursorResult, Engine
+from sqlalchemy import Connection, CursorResult, Engine, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.schema import ExecutableDDLElement
 
@@ -43,6 +43,20 @@ def _is_done(statement: object, error: DBAPIError) -> bool:
     if original is None or not isinstance(statement, ExecutableDDLElement):
         return False
     return (original.args[:1] or (0,))[0] in _ALREADY_DONE or _DUPLICATE_KEY in str(original)
+
+
+CASCADES = "innodb_native_foreign_keys"
+
+
+def refuse_weak_cascades(connection: Connection) -> None:
+    """Raise RuntimeError on a MySQL (9.6 and newer) that deletes no row of a table that refers to itself."""
+    if connection.dialect.name != "sqlite":
+        row = connection.execute(text("SHOW VARIABLES LIKE :name"), {"name": CASCADES}).first()
+        if row is not None and row[1] != "ON":
+            raise RuntimeError(
+                "this version of MySQL deletes no conversations. "
+                f"Start MySQL with {CASCADES}=ON, which is how earlier versions work."
+            )
 
 
 class RepeatableMySQL(MySQLImpl):

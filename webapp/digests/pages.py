@@ -23,12 +23,6 @@ blueprint = PageBlueprint("digests_pages", __name__, url_prefix="/c/<int:convers
 LABELS = N_({"main_topics": "A topic", "action": "A suggestion", "typical_observation": "The observation"})
 
 
-@blueprint.app_context_processor
-def _header() -> dict[str, Any]:
-    """Return what the header of a conversation may ask for; nothing is loaded unless a template does."""
-    return {"load_digest": _digest_values}
-
-
 @blueprint.get("")
 def show(conversation_id: int) -> ViewResult:
     """The digest, or with `edit` the form to change it."""
@@ -119,3 +113,6 @@ def _form() -> ConversationMemoryData:
         for item in errors:
             item["loc"] = item["loc"][:1]
         raise Invalid("", errors=errors) from None
+
+
+blueprint.add_globals(load_digest=_digest_values)

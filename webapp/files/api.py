@@ -65,7 +65,8 @@ def get_file(file_id: Id) -> FileOut:
 )
 def file_content(file_id: Id) -> Response:
     """Download the original file."""
-    return send_content(file_id)
+    row = service.get_file(current_user_id(), file_id)
+    return content_of(row.digest, row.name, row.media_type)
 
 
 @blueprint.get("/files/<int:file_id>/pages/<int:number>")
@@ -82,7 +83,7 @@ def file_page(file_id: Id, number: Id) -> PageOut:
 )
 def file_picture(file_id: Id, query: PictureQuery) -> Response:
     """Return a picture as models see it: upright, scaled, without the camera's metadata; or a page of a PDF."""
-    return send_picture(file_id, query)
+    return _jpeg(service.picture_of(current_user_id(), file_id, query))
 
 
 @blueprint.delete("/files/<int:file_id>")
@@ -97,7 +98,8 @@ def delete_file(file_id: Id) -> None:
 )
 def document_content(space_id: Id, document_id: Id) -> Response:
     """Download the file that a document was read from, as a member; 404 where only the text is kept."""
-    return send_document(space_id, document_id)
+    original = original_of(current_user_id(), space_id, document_id)
+    return content_of(original.digest, original.file_name, original.media_type)
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/pages/<int:number>")
@@ -113,7 +115,7 @@ def document_page(space_id: Id, document_id: Id, number: Id) -> DocumentPageOut:
 )
 def document_picture(space_id: Id, document_id: Id, query: PictureQuery) -> Response:
     """Return a page of a PDF document, as it looks, with words highlighted."""
-    return send_document_picture(space_id, document_id, query)
+    return _jpeg(picture_of_document(current_user_id(), space_id, document_id, query))
 
 
 def stream_of(file: FileStorage) -> BinaryIO:
@@ -121,38 +123,15 @@ def stream_of(file: FileStorage) -> BinaryIO:
     return cast(BinaryIO, file.stream)
 
 
-def send_picture(file_id: int, query: PictureQuery) -> Response:
-    """Return a picture of one of the caller's files, for display: it was created here, so nothing in it can run."""
-    return _jpeg(service.picture_of(current_user_id(), file_id, query))
-
-
-def send_content(file_id: int) -> Response:
-    """Return one of the caller's files, always as a download: nothing people upload is run as a page of ours."""
-    row = service.get_file(current_user_id(), file_id)
-    digest, name, media_type = row.digest, row.name, row.media_type
-    db.session.remove()  # a large file takes a while, and needs no connection
-    return content_of(digest, name, media_type)
-
-
-def send_document(space_id: int, document_id: int) -> Response:
-    """Return the original of a document, always as a download."""
-    original = original_of(current_user_id(), space_id, document_id)
-    db.session.remove()
-    return content_of(original.digest, original.file_name, original.media_type)
-
-
-def send_document_picture(space_id: int, document_id: int, query: PictureQuery) -> Response:
-    """Return a page of a document, to be shown."""
-    return _jpeg(picture_of_document(current_user_id(), space_id, document_id, query))
-
-
 def _jpeg(data: bytes) -> Response:
+    """Return a picture to be shown: it was created here, so nothing in it can run."""
     db.session.remove()
     return Response(data, mimetype="image/jpeg", headers={"Cache-Control": "private, max-age=3600"})
 
 
 def content_of(digest: str, name: str, media_type: str) -> Response:
-    """Return content as a download; 206 for one range, 416 for one out of bounds. Raises NotFound, Unavailable."""
+    """Return content as a download, since nothing uploaded is run as a page of ours. Raises NotFound, Unavailable."""
+    db.session.remove()  # a large file takes a while, and needs no connection
     key = key_of(digest)
     size = require(file_storage().size(key), "This file’s content no longer exists.")
     response = Response(mimetype=media_type)

@@ -4,14 +4,12 @@ At most one part of 8 MB is in memory. A bucket that does not answer is not trie
 """
 
 import logging
-import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from operator import methodcaller
 from pathlib import Path
-from shutil import copyfileobj
 from typing import Any, BinaryIO, TypeVar
 
 import boto3
@@ -22,7 +20,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError,
 
 from webapp.config import Settings
 from webapp.errors import Unavailable
-from webapp.files.folder import digest_of
+from webapp.files.storage import PIECE, Folder, digest_of
 from webapp.i18n.marks import N_
 from webapp.llm.process import PerProcess
 
@@ -32,7 +30,6 @@ CONNECT_SECONDS = 2.0
 ANSWER_SECONDS = 5.0
 RETRY_SECONDS = 2.0
 PART = 8 * 1024**2
-PIECE = 64 * 1024
 UNREACHABLE = N_("The file storage cannot be reached at the moment. Nothing is lost; try again later.")
 _MISSING = ("404", "NoSuchKey", "NotFound")
 
@@ -40,13 +37,13 @@ T = TypeVar("T")
 
 
 class Bucket:
-    """A storage in a bucket; `Storage` says what each operation does."""
+    """A storage in a bucket; `Folder` says what each operation does."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._name = settings.s3_bucket
         self._prefix = f"{settings.s3_prefix.strip('/')}/" if settings.s3_prefix.strip("/") else ""
-        self._parts = settings.var_dir.absolute() / "files" / "parts"
+        self._local = Folder(settings.var_dir.absolute() / "files")
         self._client = PerProcess(self._new_client)
         self._away_until = 0.0
         for name in ("boto3", "botocore", "s3transfer", "urllib3"):
@@ -54,10 +51,7 @@ class Bucket:
 
     @contextmanager
     def store(self, key: str, data: BinaryIO) -> Iterator[Path]:
-        with self._part() as path:
-            with path.open("wb") as file:
-                data.seek(0)
-                copyfileobj(data, file, PIECE)
+        with self._local.part(data) as path:
             config = TransferConfig(multipart_threshold=PART, multipart_chunksize=PART, use_threads=False)
             self._ask(lambda client: client.upload_file(str(path), self._name, self._prefix + key, Config=config))
             yield path
@@ -79,7 +73,7 @@ class Bucket:
 
     @contextmanager
     def on_disk(self, key: str) -> Iterator[Path]:
-        with self._part() as path:
+        with self._local.part(BytesIO()) as path:
             with path.open("wb") as file:
                 for piece in self.pieces(key):
                     file.write(piece)
@@ -110,16 +104,12 @@ class Bucket:
 
     def drop_parts(self, before: float) -> int:
         """Abort interrupted multipart uploads, and delete what they left on this disk."""
-        count = 0
+        count = self._local.drop_parts(before)
         bucket: dict[str, Any] = {"Bucket": self._name, "Prefix": self._prefix}
         for row in self._ask(lambda client: client.list_multipart_uploads(**bucket)).get("Uploads", ()):
             if row["Initiated"].timestamp() < before and digest_of(row["Key"].removeprefix(self._prefix)):
                 upload = {"Bucket": self._name, "Key": row["Key"], "UploadId": row["UploadId"]}
                 self._ask(methodcaller("abort_multipart_upload", **upload))
-                count += 1
-        for path in self._parts.glob("*"):
-            if path.stat().st_mtime < before:
-                path.unlink(missing_ok=True)
                 count += 1
         return count
 
@@ -181,16 +171,6 @@ class Bucket:
             ),
             **keys,
         )
-
-    @contextmanager
-    def _part(self) -> Iterator[Path]:
-        self._parts.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=self._parts)  # readable by its owner only
-        os.close(descriptor)
-        try:
-            yield Path(name)
-        finally:
-            Path(name).unlink(missing_ok=True)
 
     def _pieces(self, body: Any) -> Iterator[bytes]:
         with body:

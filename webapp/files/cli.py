@@ -5,8 +5,7 @@ from flask.cli import AppGroup, with_appcontext
 
 from webapp.errors import Unavailable
 from webapp.extensions import app_settings
-from webapp.files.folder import Folder
-from webapp.files.storage import file_storage
+from webapp.files.storage import Folder, file_storage
 
 files = AppGroup("files", help="The bytes of attachments.")
 

@@ -40,10 +40,7 @@ class DocumentPage:
 
 
 def add_to_space(user_id: int, space_id: int, file_id: int, title: str = "") -> DocumentOut:
-    """Add one of the user's files to a space they belong to; it stays their file, and deleting it keeps the document.
-
-    Raises NotFound, Conflict for a full space, Invalid for a file that cannot be read or has no text.
-    """
+    """Add one of the user's files to a space they belong to; it stays theirs. Raises NotFound, Conflict, Invalid."""
     row = get_file(user_id, file_id, lock=True)  # it cannot be deleted before the document names its bytes
     statement = select(FilePage.text).where(FilePage.file_id == file_id).order_by(FilePage.page)
     original = Original(row.digest, row.media_type, row.name)
@@ -108,7 +105,8 @@ def _add(
         pages = ("",)
     if sum(map(len, pages)) > MAX_DOCUMENT:
         raise Conflict("This file holds more than %(most)s characters. Add it in parts.", most=f"{MAX_DOCUMENT:,}")
-    return documents.add_pages(user_id, space_id, title or original.file_name or "", pages, original)
+    content = PAGE_END.join(page.replace(PAGE_END, "\n") for page in pages)
+    return documents.add_document(user_id, space_id, title or original.file_name or "", content, len(pages), original)
 
 
 @originals_deleted.connect

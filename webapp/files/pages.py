@@ -3,22 +3,15 @@
 from contextlib import suppress
 from typing import Any
 
-from flask import Response, flash, g, redirect, render_template, request, url_for
+from flask import flash, g, redirect, render_template, request, url_for
 from markupsafe import Markup
 
 from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import DomainError, NotFound
 from webapp.extensions import app_settings
-from webapp.files import documents, service
-from webapp.files.api import (
-    limit_files,
-    send_content,
-    send_document,
-    send_document_picture,
-    send_picture,
-    stream_of,
-)
+from webapp.files import api, documents, service
+from webapp.files.api import limit_files, stream_of
 from webapp.files.citations import Citable, link_citations, mentions_page, split_around
 from webapp.files.drawing import page_tokens
 from webapp.files.kinds import PDF
@@ -29,29 +22,11 @@ from webapp.files.uploads import store_upload
 from webapp.http.validation import PageQuery, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor
 from webapp.i18n.request_language import gettext as _, translate
-from webapp.llm.settings import Target
 from webapp.providers.model_choice import target_of
 from webapp.spaces.service import require_member, view_space
 from webapp.usage.token_counts import Weights, weights_of
 
 blueprint = PageBlueprint("files_pages", __name__, access="user")
-
-
-@blueprint.app_context_processor
-def _file_functions() -> dict[str, Any]:
-    """Return what the templates of messages can call."""
-    return {"link_pages": link_pages, "reader_tokens": reader_tokens, "max_file_bytes": max_file_bytes}
-
-
-def max_file_bytes() -> int:
-    """Return the most bytes a file may have."""
-    return app_settings().max_file_bytes
-
-
-def _room_for(model: Target | None) -> int:
-    """Return the tokens that entire files may take in a prompt for a model."""
-    settings = app_settings()
-    return tokens_for_whole_files((model and model.context_window) or settings.context_tokens, settings.reply_tokens)
 
 
 def reader_tokens(file: File) -> int:
@@ -106,7 +81,9 @@ def attach() -> ViewResult:
         db.session.refresh(row)
     model = target_of(request.form.get("model"))
     blind = model is not None and model.sees is False
-    return render_template("files/_chips.html", files=rows, problems=problems, room=_room_for(model), blind=blind)
+    window = (model and model.context_window) or app_settings().context_tokens
+    room = tokens_for_whole_files(window, app_settings().reply_tokens)
+    return render_template("files/_chips.html", files=rows, problems=problems, room=room, blind=blind)
 
 
 @blueprint.get("/files")
@@ -143,14 +120,12 @@ def picture_query() -> PictureQuery:
 
 
 @blueprint.get("/files/<int:file_id>/picture")
-def picture(file_id: int) -> ViewResult:
+def picture(file_id: int) -> Any:
     """Return a picture, or a page of a PDF, as models and readers see it."""
-    return send_picture(file_id, picture_query())
+    return api.file_picture(file_id, picture_query())
 
 
-@blueprint.get("/files/<int:file_id>/content")
-def content(file_id: int) -> ViewResult:
-    return send_content(file_id)
+blueprint.get("/files/<int:file_id>/content", endpoint="content")(api.file_content)
 
 
 @blueprint.post("/files/<int:file_id>/delete")
@@ -177,7 +152,7 @@ def add_documents(space_id: int) -> ViewResult:
         except DomainError as error:
             db.session.rollback()
             flash(_("%(file)s: %(problem)s", file=file.filename[-60:], problem=translate(error.problem)), "error")
-    return redirect(url_for("documents_pages.index", space_id=space_id), 303)
+    return redirect(url_for("spaces_pages.document_list", space_id=space_id), 303)
 
 
 @documents_blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/pages/<int:number>", endpoint="page")
@@ -198,11 +173,16 @@ def document_page(space_id: int, document_id: int, number: int) -> ViewResult:
 
 
 @documents_blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/picture", endpoint="picture")
-def document_picture(space_id: int, document_id: int) -> Response:
+def document_picture(space_id: int, document_id: int) -> Any:
     """Return a page of a PDF as it looks."""
-    return send_document_picture(space_id, document_id, picture_query())
+    return api.document_picture(space_id, document_id, picture_query())
 
 
-@documents_blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/content", endpoint="content")
-def document_content(space_id: int, document_id: int) -> Response:
-    return send_document(space_id, document_id)
+documents_blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/content", endpoint="content")(
+    api.document_content
+)
+
+
+blueprint.add_globals(
+    link_pages=link_pages, reader_tokens=reader_tokens, max_file_bytes=lambda: app_settings().max_file_bytes
+)

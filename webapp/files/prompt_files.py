@@ -206,15 +206,10 @@ def pictures_of(message_ids: Collection[int], window: int) -> dict[int, tuple[Pi
 
 def _merge_missing(pictures: list[Picture]) -> tuple[Picture, ...]:
     """Return the pictures, with those not shown named once per file."""
-    numbers: set[int] = set()
-    fitting = []
+    unique: dict[tuple[int, int | None], Picture] = {}
     for picture in pictures:
-        if not picture.is_shown and picture.file_id in numbers:
-            continue
-        if not picture.is_shown:
-            numbers.add(picture.file_id)
-        fitting.append(picture)
-    return tuple(fitting)
+        unique.setdefault((picture.file_id, picture.page if picture.is_shown else None), picture)
+    return tuple(unique.values())
 
 
 def _scans(file_ids: list[int]) -> dict[int, list[int]]:

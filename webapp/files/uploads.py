@@ -7,28 +7,25 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from io import SEEK_END
 from itertools import islice
-from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
-from sqlalchemy import CompoundSelect, insert, select, union_all
+from sqlalchemy import insert, select, union_all
 
 from webapp.db.base import add_row, after_commit, count_rows, db
 from webapp.errors import Conflict, Invalid, TooLarge, Unavailable
 from webapp.extensions import app_settings
 from webapp.files import drawing
 from webapp.files.citations import page_block, tokens_of_page
-from webapp.files.folder import digest_of
 from webapp.files.kinds import FileRejected, kind_of, safe_name
 from webapp.files.models import File, FilePage
 from webapp.files.scans import request_scan
-from webapp.files.storage import file_storage, key_of
+from webapp.files.storage import digest_of, file_storage, key_of
 from webapp.files.subprocesses import run_bounded
 from webapp.spaces.models import SpaceDocument
 
 log = logging.getLogger(__name__)
 
 MAX_FILES = 2_000
-PIECE = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +58,14 @@ def store_and_read(name: str, data: BinaryIO) -> StoredContent:
     # Written even if it exists: it might just be being deleted, with its last file or by the sweep.
     with file_storage().store(key_of(content.digest), data) as path:
         if content.media_type.startswith("image/"):
-            reason, seen = _check_picture(path, content.digest, content.media_type)
-            return replace(content, reason=reason, seen=seen)
-        pages, reason = _read(path, content.media_type)
-    return replace(content, pages=pages, reason=reason)
+            try:
+                return replace(content, seen=drawing.draw_new_picture(path, content.digest, content.media_type))
+            except Invalid as error:
+                return replace(content, reason=error.problem)
+        answer = run_bounded("webapp.files.text_extraction", str(path), content.media_type)
+    if "error" in answer:
+        return replace(content, reason=str(answer["error"])[:255])
+    return replace(content, pages=answer["pages"])
 
 
 def store_content(name: str, data: BinaryIO) -> StoredContent:
@@ -85,7 +86,8 @@ def _identify(name: str, data: BinaryIO) -> StoredContent:
         media_type = kind_of(name, data, size)
     except FileRejected as refusal:
         raise Invalid.field("file", str(refusal)) from None
-    return StoredContent(_digest(data), name, media_type, size)
+    data.seek(0)
+    return StoredContent(hashlib.file_digest(cast(Any, data), "sha256").hexdigest(), name, media_type, size)
 
 
 def _row_of(user_id: int, content: StoredContent) -> File:
@@ -118,63 +120,32 @@ def _row_of(user_id: int, content: StoredContent) -> File:
 
 def keep_after_commit(digest: str, open_data: Callable[[], BinaryIO]) -> None:
     """Store content again if it has been deleted in the meantime, with the last other row that named it."""
-    after_commit(lambda: _restore_content(digest, open_data))
+
+    def restore() -> None:
+        if file_storage().size(key_of(digest)) is None:
+            with file_storage().store(key_of(digest), open_data()):
+                pass
+
+    after_commit(restore)
 
 
 def drop_orphan(digest: str) -> None:
     """Delete the bytes after the commit if no file names them."""
-    if not is_named(digest):
+    if not existing_contents(db.session, [digest]):
         after_commit(lambda: _drop(digest))
 
 
-def is_named(digest: str) -> bool:
-    """Return whether a file, or a document of a space, has this content."""
-    return bool(existing_contents([digest]))
-
-
-def existing_contents(digests: Collection[str]) -> set[str]:
+def existing_contents(connection: Any, digests: Collection[str]) -> set[str]:
     """Return which of some contents a file, or a document of a space, has."""
-    return {digest for digest in db.session.scalars(_references_to(digests)) if digest}
-
-
-def _references_to(digests: Collection[str]) -> CompoundSelect[str | None]:
     files = select(File.digest).where(File.digest.in_(digests))
-    return union_all(files, select(SpaceDocument.digest).where(SpaceDocument.digest.in_(digests)))
-
-
-def _digest(data: BinaryIO) -> str:
-    hasher = hashlib.sha256()
-    data.seek(0)
-    while piece := data.read(PIECE):
-        hasher.update(piece)
-    return hasher.hexdigest()
-
-
-def _check_picture(path: Path, digest: str, media_type: str) -> tuple[str | None, int]:
-    """Return why a picture cannot be shown, or how many tokens it takes."""
-    try:
-        return None, drawing.draw_new_picture(path, digest, media_type)
-    except Invalid as error:
-        return error.problem, 0
-
-
-def _read(path: Path, media_type: str) -> tuple[list[str], str | None]:
-    """Return the pages of a file, or why there are none; read in a separate process, within limits."""
-    answer = run_bounded("webapp.files.text_extraction", str(path), media_type)
-    return ([], str(answer["error"])[:255]) if "error" in answer else (answer["pages"], None)
-
-
-def _restore_content(digest: str, open_data: Callable[[], BinaryIO]) -> None:
-    """Store content again if its bytes went in the meantime, with the last other file that had it."""
-    if file_storage().size(key_of(digest)) is None:
-        with file_storage().store(key_of(digest), open_data()):
-            pass
+    documents = select(SpaceDocument.digest).where(SpaceDocument.digest.in_(digests))
+    return set(connection.scalars(union_all(files, documents)))
 
 
 def _drop(digest: str) -> None:
     """Delete the bytes unless a row names them again; if the storage is unavailable, the sweep does it."""
     with db.engine.connect() as connection:  # the session is between two transactions
-        if connection.scalars(_references_to([digest])).first():
+        if existing_contents(connection, [digest]):
             return  # another row has named it since
     try:
         file_storage().delete(key_of(digest))
@@ -195,17 +166,12 @@ def sweep_storage() -> int:
         (key, digest) for key, modified_at in storage.entries() if modified_at < before and (digest := digest_of(key))
     )
     while keys := list(islice(old, BATCH_SIZE)):
-        stored = existing_contents({digest for _, digest in keys})
-        db.session.rollback()
+        stored = existing_contents(db.session, {digest for _, digest in keys})
         for key, digest in keys:
-            if digest not in stored and not _was_added_again(digest):
+            # It may have been added again while others were being deleted.
+            is_named = digest in stored or existing_contents(db.session, [digest])
+            db.session.rollback()
+            if not is_named:
                 storage.delete(key)
                 count += 1
     return count
-
-
-def _was_added_again(digest: str) -> bool:
-    """Return whether the content was added again while others were being deleted."""
-    name = is_named(digest)
-    db.session.rollback()
-    return name

@@ -1,5 +1,7 @@
 """HTML forms: their input, checked by the same models as the JSON API, and the errors by field."""
 
+import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
@@ -23,6 +25,8 @@ P = ParamSpec("P")
 SHARED = ("title", "text", "url")
 """The parts of what a device or a bookmark shares with the site: the first page takes them as a draft."""
 MAX_DRAFT = 8_000
+VERSION = "version"
+"""The input of a form that says which values it was filled with."""
 
 _CHECKS = N_(
     {
@@ -44,6 +48,10 @@ _CHECKS = N_(
 _EMPTY = re.compile(r"^(?:String|Value|List) should have at least 1 (?:character|item).*$")
 
 
+CHANGED_ELSEWHERE = N_(
+    "This was changed elsewhere while you were writing. Your words are still here; saving again replaces that change."
+)
+
 _SWITCH = {"true": True, "on": True, "1": True, "false": False, "0": False, "": False}
 
 
@@ -59,6 +67,17 @@ def read_form(model: type[M], names: Mapping[str, str] | None = None) -> M:
             # A form has text only, for switches too, and without scripts sends line ends as CR LF.
             values[field] = _SWITCH.get(value, value) if info.annotation is bool else value.replace("\r\n", "\n")
     return validate(model, values)
+
+
+def version_of(values: Mapping[str, Any]) -> str:
+    """Return a hash of the stored values that a form shows."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def require_version(values: Mapping[str, Any]) -> None:
+    """Raise Conflict if the posted form says that it was filled with other values than those stored."""
+    if request.form.get(VERSION, version := version_of(values)) != version:
+        raise Conflict(CHANGED_ELSEWHERE, errors=[{"loc": [VERSION], "msg": CHANGED_ELSEWHERE}])
 
 
 def secret(field: str, removal: str) -> dict[str, str]:
@@ -84,7 +103,7 @@ def sentences(
         error = Invalid("", errors=field_errors(error))
     for item in error.errors or [{"loc": [], "msg": error.detail or error.title}]:
         name = str(item["loc"][-1]) if item["loc"] else otherwise
-        if name not in labels:
+        if name not in labels and name != VERSION:
             name = otherwise
         errors.setdefault(name, sentence(labels.get(name, "") if item["loc"] else "", item))
     return errors

@@ -153,6 +153,10 @@ class PageBlueprint(Blueprint):
         super().__init__(name, import_name, **options)
         self.access = access
 
+    def add_globals(self, **values: Any) -> None:
+        """Give all templates these values and functions."""
+        self.record_once(lambda state: state.app.jinja_env.globals.update(values))
+
 
 def absolute(path: str = "") -> str:
     """Return the absolute URL of a path: below SITE_URL if set, since the client chooses the host in a request."""

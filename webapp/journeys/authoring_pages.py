@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
-from webapp.errors import Invalid
+from webapp.errors import Conflict, Invalid
 from webapp.extensions import this_app
-from webapp.http.forms import sentence, sentences
+from webapp.http.forms import require_version, sentence, sentences
 from webapp.http.problems import field_errors
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.marks import N_
@@ -94,6 +94,11 @@ def edit(slug: str) -> ViewResult:
 def save(slug: str) -> ViewResult:
     """Save the draft, publish it, try it, or change the form."""
     work = authoring.get_editable(current_user_id(), slug)
+    try:
+        require_version(work.definition)
+    except Conflict as error:
+        values = {"work": work, "definition": read(request.form), "errors": {"": translate(error.detail)}}
+        return render_template("journeys/editor.html", **values), error.status
     definition, state = _read_editor(work)
     if definition is None:
         return state

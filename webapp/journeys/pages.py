@@ -29,19 +29,6 @@ from webapp.journeys.service import journeys_with_progress
 blueprint = PageBlueprint("journeys", __name__, access="user")
 
 
-@blueprint.app_context_processor
-def _points() -> dict[str, Any]:
-    """Return what the templates of any page may need; nothing is loaded unless a template asks for it."""
-    return {
-        "load_begun": conversations_to_continue,
-        "load_points": _load_points,
-        "load_next_point": _load_next_point,
-        "is_guide_paused": lambda conversation: guide_of(conversation.conversation_id).is_paused,
-        "load_report": lambda conversation: reports.report_state(conversation.user_id, conversation.conversation_id),
-        "load_questions": _load_questions,
-    }
-
-
 def _load_questions(view: JourneyView | None = None, point: PointView | None = None) -> list[str]:
     """Return what to offer above the composer, in the language of the page."""
     return questions_of(view.journey if view else None, point.point if point else None, language_of(this_app()).code)
@@ -190,3 +177,13 @@ def conversations_to_continue(conversations: Sequence[Conversation]) -> list[Con
     under_way = [item for item in views if item.journey is not None and not item.journey.is_complete][:MAX_JOURNEYS]
     others = [ConversationToContinue(row) for row in newest if row.journey_id is None][: MAX_OFFERED - len(under_way)]
     return sorted([*under_way, *others], key=lambda item: item.conversation.updated_at or now(), reverse=True)
+
+
+blueprint.add_globals(
+    load_begun=conversations_to_continue,
+    load_points=_load_points,
+    load_next_point=_load_next_point,
+    is_guide_paused=lambda conversation: guide_of(conversation.conversation_id).is_paused,
+    load_report=lambda conversation: reports.report_state(conversation.user_id, conversation.conversation_id),
+    load_questions=_load_questions,
+)

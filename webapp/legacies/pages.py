@@ -1,7 +1,5 @@
 """Pages of facts, of moving a conversation, and what the home of a space lists of both."""
 
-from typing import Any
-
 from flask import flash, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id
@@ -29,12 +27,6 @@ blueprint = PageBlueprint("legacies_pages", __name__, access="user")
 LABELS = N_({"content": "The fact", "category": "The category"})
 HOME_PAGE_FACTS = 5
 """Conversations and facts that the home of a space lists."""
-
-
-@blueprint.app_context_processor
-def _home() -> dict[str, Any]:
-    """Return what the home of a space lists; nothing is loaded unless a template asks for it."""
-    return {"load_space_conversations": _conversations, "load_space_facts": _facts}
 
 
 def _conversations(space_id: int) -> Page[Conversation]:
@@ -93,7 +85,7 @@ def ask(conversation_id: int) -> ViewResult:
     conversation = conversations.get_conversation(user_id, conversation_id)
     has_target, to = "to" in request.args, parse_id(request.args.get("to", ""))
     move = memory_moves.plan_move(user_id, conversation_id, to) if has_target else None
-    spaces = current_space.spaces_to_choose(user_id)
+    spaces = current_space.choices(user_id).spaces
     return render_template(
         "spaces/move.html",
         conversation=conversation,
@@ -129,3 +121,6 @@ def _index(space_id: int, errors: dict[str, str] | None = None) -> str:
         errors=errors or {},
         values=request.form,
     )
+
+
+blueprint.add_globals(load_space_conversations=_conversations, load_space_facts=_facts)

@@ -1,6 +1,7 @@
 """Completions for background work on whichever server does it now."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from threading import Lock
 from typing import Any, Self
@@ -13,6 +14,9 @@ from .settings import ModelSettings, Target
 Observe = Callable[[str, Completion, str | None], None]
 """Called with the name and the complete answer of a call, and the id of the model that was chosen for it, if any."""
 
+Note = Callable[[ModelError | None], None]
+"""Called with the error of each call, or with None if it was answered."""
+
 
 class BackgroundClient:
     """Used like a `CompletionClient`; `choose` names the model for each call, None the home server with its `model`."""
@@ -23,16 +27,19 @@ class BackgroundClient:
         capabilities: Capabilities | None = None,
         choose: Callable[[], Target | None] = lambda: None,
         observe: Observe | None = None,
+        note: Note = lambda _error: None,
     ) -> None:
         self.settings = settings
         self.capabilities = capabilities or Capabilities()
         self._choose, self._observe = choose, observe or (lambda _name, _completion, _target: None)
+        self._note = note
         self._clients: dict[ModelSettings, CompletionClient] = {}
         self._lock = Lock()
 
     def complete_text(self, messages: Any, **options: Any) -> Completion:
         target = self._choose()
-        completion = self._client(target).complete_text(messages, **(options | _model_argument(target)))
+        with self._noted():
+            completion = self._client(target).complete_text(messages, **(options | _model_argument(target)))
         self._observe("text", completion, target.id if target else None)
         return completion
 
@@ -42,9 +49,10 @@ class BackgroundClient:
         target = self._choose()
         target_id = target.id if target else None
         try:
-            parsed, completion = self._client(target).complete_structured(
-                messages, schema, name, **(options | _model_argument(target))
-            )
+            with self._noted():
+                parsed, completion = self._client(target).complete_structured(
+                    messages, schema, name, **(options | _model_argument(target))
+                )
         except ModelError as error:
             if error.answer is not None:
                 self._observe(name, error.answer, target_id)
@@ -55,13 +63,22 @@ class BackgroundClient:
     def bound_to(self, target: Target) -> Self:
         """Return a client that asks this model, whichever does the background work; the connections are shared."""
         bound = copy(self)
-        bound._choose = lambda: target
+        bound._choose, bound._note = lambda: target, lambda _error: None
         return bound
 
     def close(self) -> None:
         """Close this process's connections."""
         for client in self._clients.values():
             client.close()
+
+    @contextmanager
+    def _noted(self) -> Iterator[None]:
+        try:
+            yield
+        except ModelError as error:
+            self._note(error)
+            raise
+        self._note(None)
 
     def _client(self, target: Target | None) -> CompletionClient:
         settings = target.settings if target else self.settings

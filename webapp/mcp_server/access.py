@@ -14,11 +14,6 @@ WRITE = frozenset({"mcp_write", "write"})
 PROPOSE = WRITE | {"mcp"}
 
 
-def may_write() -> bool:
-    """Return whether the token has the scope `mcp_write`, `write`, or everything; others propose."""
-    return has_scope(WRITE)
-
-
 def has_scope(wanted: Collection[str]) -> bool:
     """Return whether the token has one of these scopes, or everything."""
     identity = current_identity()

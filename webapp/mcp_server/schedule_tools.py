@@ -35,14 +35,13 @@ def create_schedule(user_id: int, args: ScheduleFields) -> dict[str, Any]:
     return {"schedule": _out(row)}
 
 
-def pause_schedule(user_id: int, args: schemas.OneSchedule) -> dict[str, Any]:
-    """Send nothing until it is resumed. Raises NotFound, Forbidden."""
-    return _change(user_id, args.schedule_id, is_active=False)
-
-
-def resume_schedule(user_id: int, args: schemas.OneSchedule) -> dict[str, Any]:
-    """Send it again from now on, as long as this token lasts. Raises NotFound, Forbidden, Invalid if it is over."""
-    return _change(user_id, args.schedule_id, is_active=True)
+def change_schedule(user_id: int, args: schemas.OneSchedule, *, is_active: bool) -> dict[str, Any]:
+    """Pause a schedule, or resume it as long as this token lasts. Raises NotFound, Forbidden, Invalid if it is over."""
+    _require_one(user_id, args.schedule_id)
+    changes, token_id = ScheduleEdit(is_active=is_active), require_identity().token_id
+    row = service.change_schedule(user_id, args.schedule_id, changes, token_id=token_id)
+    _note(user_id, args.schedule_id)
+    return {"schedule": _out(row)}
 
 
 def run_schedule(user_id: int, args: schemas.OneSchedule) -> dict[str, Any]:
@@ -74,14 +73,6 @@ def _visible_schedules(rows: Sequence[Schedule]) -> Sequence[Schedule]:
     columns = select(Conversation.conversation_id, Conversation.space_id)
     spaces = dict(db.session.execute(columns.where(Conversation.conversation_id.in_(goes_to.values()))).all())
     return [row for row in rows if access.includes(spaces.get(goes_to.get(row.schedule_id, 0)))]
-
-
-def _change(user_id: int, schedule_id: int, *, is_active: bool) -> dict[str, Any]:
-    _require_one(user_id, schedule_id)
-    changes, token_id = ScheduleEdit(is_active=is_active), require_identity().token_id
-    row = service.change_schedule(user_id, schedule_id, changes, token_id=token_id)
-    _note(user_id, schedule_id)
-    return {"schedule": _out(row)}
 
 
 def _note(user_id: int, schedule_id: int) -> None:

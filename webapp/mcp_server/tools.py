@@ -1,6 +1,7 @@
 """The tools as programs see them: for each its arguments, its purpose and what runs it; and which a token may call."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -26,8 +27,8 @@ class Tool(NamedTuple):
 SCHEDULE_TOOLS = {
     "list_schedules": Tool(schedule_tools.list_schedules, schemas.ListSchedules, _READS),
     "create_schedule": Tool(schedule_tools.create_schedule, schemas.CreateSchedule, _WRITES),
-    "pause_schedule": Tool(schedule_tools.pause_schedule, schemas.PauseSchedule, _REPEATS),
-    "resume_schedule": Tool(schedule_tools.resume_schedule, schemas.ResumeSchedule, _REPEATS),
+    "pause_schedule": Tool(partial(schedule_tools.change_schedule, is_active=False), schemas.PauseSchedule, _REPEATS),
+    "resume_schedule": Tool(partial(schedule_tools.change_schedule, is_active=True), schemas.ResumeSchedule, _REPEATS),
     "run_schedule": Tool(schedule_tools.run_schedule, schemas.RunSchedule, _WRITES),
     "delete_schedule": Tool(schedule_tools.delete_schedule, schemas.DeleteSchedule, _ENDS),
 }

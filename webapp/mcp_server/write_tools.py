@@ -37,7 +37,7 @@ def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
         require_member(user_id, args.space_id)
     if not keeps_names_and_numbers(args.content, [args.quote]):
         raise Invalid.field("quote", "lacks a name or number of this. Quote what the user said, and state only that")
-    if not access.may_write():
+    if not access.has_scope(access.WRITE):
         return _propose(user_id, args.content, args.kind, args.space_id)
     _refuse_forgotten(user_id, args.content)
     same = memories.visible(user_id).where(*IN_USE, Memory.statement_hash == statement_hash(args.content))
@@ -54,7 +54,7 @@ def update_memory(user_id: int, args: schemas.UpdateMemory) -> dict[str, Any]:
     """Change what a memory says, or propose the new wording. Raises as `remember`, and Conflict."""
     require_memory(user_id)
     row = _within_reach(memories.get_memory(user_id, args.memory_id))
-    if not access.may_write():
+    if not access.has_scope(access.WRITE):
         return _propose(user_id, args.content, row.memory_type, row.space_id)
     value = value_after(args.content, row.content, row.fact_value) if row.fact_value else None
     _refuse_forgotten(user_id, args.content, row.fact_key, value)

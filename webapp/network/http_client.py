@@ -53,11 +53,11 @@ def request(
     headers: Mapping[str, str] | None = None,
     seconds: float = 10.0,
     most: int = 65_536,
-    allowed: AllowedHosts = AllowedHosts(),  # noqa: B008  (frozen)
+    allowed: AllowedHosts | None = AllowedHosts(),  # noqa: B008  (frozen)
 ) -> Answer:
-    """Return the answer, within `seconds`, from the address checked. Its body is not read if `most` is 0.
+    """Return the answer, within `seconds`, from the address checked; with None allowed, from anywhere.
 
-    A body of more than `most` bytes is a failure. Raises RequestRefused, RequestFailed.
+    Its body is not read if `most` is 0, and one of more bytes is a failure. Raises RequestRefused, RequestFailed.
     """
     check_url(url)
     fixed = {"User-Agent": "Commonplace", "Accept-Encoding": "identity", **(headers or {}), "Connection": "close"}

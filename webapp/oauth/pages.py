@@ -1,17 +1,21 @@
-"""The page on which a person authorises a program, and disconnecting it."""
+"""The pages on which a person authorises programs, sees what they did, and disconnects them."""
 
 from typing import Any
 
 from flask import Response, make_response, render_template, request, url_for
+from sqlalchemy import select
 
 from webapp.accounts.auth import current_user_id, password_required, writes
+from webapp.accounts.scopes import WORDS
+from webapp.audit.actions import Action, words
+from webapp.audit.models import AuditEvent
 from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import limiter
 from webapp.http.forms import sentences
 from webapp.http.security_headers import POLICY
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult, commit, commit_and_redirect
+from webapp.http.views import PageBlueprint, ViewResult, absolute, commit, commit_and_redirect
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _, translate_stored
 from webapp.oauth import clients, registry, service
@@ -24,6 +28,7 @@ blueprint = PageBlueprint("oauth_pages", __name__, access="user")
 PERSONAL = 0
 """Among spaces, stands for everything that is in none."""
 MAX_SPACES = 100
+MAX_EVENTS = 20
 PLACES = N_(("this computer", "an app (%(scheme)s:)"))
 """Where people are sent, when it is no host."""
 
@@ -90,17 +95,45 @@ def decide() -> ViewResult:
 decide.asks_again = True  # type: ignore[attr-defined]  # its answer leads to the program, which only its page allows
 
 
+@blueprint.get("/settings/programs")
+def index() -> str:
+    """Show URLs, set-up instructions for common programs, and what programs have read or changed lately."""
+    wanted = (Action.MEMORIES_READ, Action.MEMORIES_CHANGED, Action.SCHEDULES_CHANGED)
+    events = db.session.scalars(
+        select(AuditEvent)
+        .where(AuditEvent.user_id == current_user_id(), AuditEvent.actor_kind == "token", AuditEvent.action.in_(wanted))
+        .order_by(AuditEvent.event_id.desc())
+        .limit(MAX_EVENTS)
+    ).all()
+    names = {space.space_id: space.name for space in _spaces()}
+    connected = [
+        {
+            "grant_id": grant.grant_id,
+            "name": client.name,
+            "rights": [WORDS[one] for one in service.scopes_in(grant.scope)],
+            "proposes": "mcp" in service.scopes_in(grant.scope),
+            "writes": "mcp_write" in service.scopes_in(grant.scope),
+            "places": None if token.space_ids is None else [names.get(one, "") for one in token.space_ids if one],
+            "is_personal": token.space_ids is None or 0 in token.space_ids,
+            "since": grant.created_at,
+            "used": token.last_used_at,
+        }
+        for grant, client, token in service.list_grants(current_user_id())
+    ]
+    return render_template("oauth/programs.html", host=absolute(), events=events, words=words, connected=connected)
+
+
 @blueprint.post("/settings/programs/<int:grant_id>/disconnect")
 def disconnect(grant_id: int) -> ViewResult:
     service.disconnect(current_user_id(), grant_id)
-    return commit_and_redirect(url_for("mcp_pages.index"), _("Disconnected. Its tokens no longer work."))
+    return commit_and_redirect(url_for(".index"), _("Disconnected. Its tokens no longer work."))
 
 
 @blueprint.post("/settings/programs/<int:grant_id>/trust")
 def trust(grant_id: int) -> ViewResult:
     """Let a program write to memory without asking each time, or let it only propose again."""
     service.trust(current_user_id(), grant_id, request.form.get("on") == "1")
-    return commit_and_redirect(url_for("mcp_pages.index"), _("Saved."))
+    return commit_and_redirect(url_for(".index"), _("Saved."))
 
 
 def _consent_request() -> tuple[Any, str, str | None] | Response:

@@ -19,8 +19,6 @@ from webapp.oauth import clients, registry, service
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
 from webapp.oauth.service import IssuedTokens
 
-__all__ = ["OAuth2Error", "Consent", "authorize", "consent", "revoke", "token"]
-
 InvalidTarget = type("InvalidTarget", (OAuth2Error,), {"error": "invalid_target"})
 
 

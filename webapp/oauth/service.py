@@ -88,7 +88,7 @@ def redeem_code(code: str, client: OAuthClient) -> OAuthCode | None:
     if row is None or row.client_number != client.client_number:
         return None
     if row.grant_id is not None:
-        _end(db.session.get(OAuthGrant, row.grant_id), "a code was used twice")
+        end(db.session.get(OAuthGrant, row.grant_id), "a code was used twice")
         return None
     is_in_use = db.session.scalar(select(User.is_active).where(User.user_id == row.user_id))
     return row if row.expires_at > now() and is_in_use else None
@@ -125,7 +125,7 @@ def find_refresh(secret: str) -> tuple[OAuthRefreshToken, OAuthGrant] | None:
     if token is None or grant is None:
         return None
     if token.used_at is not None:
-        _end(grant, "a token was used twice")
+        end(grant, "a token was used twice")
         return None
     usable = (
         select(ApiToken.token_id)
@@ -196,11 +196,6 @@ def disconnect_all(user_id: int) -> None:
         end(grant)
 
 
-def end(grant: OAuthGrant) -> None:
-    """End a grant and both of its tokens now."""
-    _end(grant, "")
-
-
 def purge(at: datetime) -> None:
     """Delete expired codes, grants that have not been used for long or whose token was revoked, and programs that are
     more than a day old and have neither a grant nor a code."""
@@ -222,7 +217,8 @@ def purge(at: datetime) -> None:
     )
 
 
-def _end(grant: OAuthGrant | None, why: str) -> None:
+def end(grant: OAuthGrant | None, why: str = "") -> None:
+    """End a grant and both of its tokens now."""
     if grant is None:
         return
     name = db.session.scalar(select(OAuthClient.name).where(OAuthClient.client_number == grant.client_number)) or ""

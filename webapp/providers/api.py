@@ -14,10 +14,8 @@ from webapp.llm.settings import ModelSettings
 from webapp.providers import (
     connection_check,
     connection_setup,
-    deletion,
     downloads,
     grades,
-    local_servers,
     model_choice,
     service,
 )
@@ -48,15 +46,10 @@ blueprint = api_blueprint("models_api", __name__, tag="Models", access="admin")
 @login_required
 def list_models() -> ModelList:
     """The models you can choose."""
-    return ModelList(models=choices())
-
-
-def choices() -> list[ModelOut]:
-    """Return the models the caller can choose, with what a test of their connection found out about them."""
     tests = {row.connection_id: row.test_result for row in db.session.scalars(db.select(ModelConnection))}
     offers = model_choice.choices()
     grade_by_key = grades.grades_of([offer.target for offer in offers]) if is_admin() else {}
-    return [
+    models = [
         ModelOut(
             id=offer.target.id,
             name=offer.label,
@@ -72,13 +65,13 @@ def choices() -> list[ModelOut]:
         )
         for offer in offers
     ]
+    return ModelList(models=models)
 
 
 @blueprint.post("/models/<path:model_id>/exam", status=202)
 @idempotency.idempotent
 def examine_model(model_id: ModelId) -> ExamQueued:
-    """Examine how well a model writes memories. This takes several calls and a few minutes; the grade is then
-    among the models."""
+    """Examine how well a model writes memories, in a few minutes; the grade is then among the models."""
     return ExamQueued(job_id=grades.request_exam(model_id))
 
 
@@ -94,8 +87,7 @@ def create_connection(body: NewConnection) -> ConnectionOut:
     """Connect a model server. Its key is write-only. Without `models` it is tested first, and offers what it lists."""
     db.session.rollback()  # nothing is held while the server answers
     _require(connection_setup.settings_of(body), body)
-    body, result = (body, None) if body.models is not None else connection_setup.complete(body)
-    return _out(service.create_connection(body, result))
+    return _out(connection_setup.connect_listed(body) if body.models is None else service.create_connection(body))
 
 
 @blueprint.get("/connections/<int:connection_id>")
@@ -114,9 +106,7 @@ def change_connection(connection_id: int, changes: ConnectionChanges) -> ModelCo
     """Change a connection; a model that is to take a role is tested first. Raises NotFound, Invalid."""
     if changes.embedding_model or changes.background_model:
         row = service.get_connection(connection_id)
-        settings = settings_at(
-            changes.base_url or row.base_url, service.secrets_after(row, changes), app_settings().model
-        )
+        settings = settings_at(changes.base_url or row.base_url, service.secrets_after(row, changes))
         db.session.rollback()
         _require(settings, changes)
     return service.update_connection(connection_id, changes)
@@ -137,7 +127,7 @@ def _require(settings: ModelSettings, fields: NewConnection | ConnectionChanges)
 @blueprint.delete("/connections/<int:connection_id>")
 def delete_connection(connection_id: Id) -> None:
     """Delete a connection with its models."""
-    deletion.delete_connection(connection_id)
+    service.delete_connection(connection_id)
 
 
 @blueprint.post("/connections/<int:connection_id>/test")
@@ -150,7 +140,7 @@ def try_connection(connection_id: Id) -> ConnectionOut:
 def run_test(connection_id: int) -> ModelConnection:
     """Test a connection by the model that answers, with nothing held meanwhile, and store the result."""
     row = service.get_connection(connection_id)
-    settings = server_settings(row, app_settings().model)
+    settings = server_settings(row)
     offers = sorted(service.offers_of(connection_id), key=lambda offer: not offer.is_default)
     model, vectors_by = offers[0].model if offers else None, row.embedding_model
     db.session.rollback()
@@ -167,7 +157,7 @@ def _out(row: ModelConnection) -> ConnectionOut:
 def detect() -> LocalServerList:
     """The model servers that answer on their usual ports on this machine."""
     db.session.rollback()
-    servers = local_servers.discover(app_settings().local_servers)
+    servers = connection_setup.discover(app_settings().local_servers)
     return LocalServerList(servers=[LocalServer.from_row(server) for server in servers])
 
 

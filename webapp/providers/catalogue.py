@@ -26,10 +26,6 @@ class Catalogue:
         """The connections as this process last read them; no query."""
         self._is_fresh_until = 0.0
 
-    def all(self) -> list[OfferedModel]:
-        """Return the models of the enabled connections, by connection and name."""
-        return self.read().offered
-
     def forget(self) -> None:
         """Reload on next use: something was changed here."""
         self._is_fresh_until = 0.0
@@ -39,7 +35,7 @@ class Catalogue:
         if time.monotonic() < self._is_fresh_until:
             return self.last_read
         is_open = db.session().in_transaction()
-        self.last_read = load(app_settings().model)
+        self.last_read = load()
         if not is_open:
             db.session.rollback()  # nothing stays open for code that calls a model next
         self._is_fresh_until = time.monotonic() + CACHE_SECONDS
@@ -176,7 +172,7 @@ def _default_of(models: Sequence[OfferedModel]) -> OfferedModel | None:
 
 
 def _offers_for(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
-    models = catalogue.all()
+    models = catalogue.read().offered
     if is_admin or not any(offer.for_admins for offer in models):
         return models
     # Groups are looked up only if some model is for one.

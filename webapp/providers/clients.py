@@ -8,7 +8,7 @@ from flask import Flask
 
 from webapp.config import Settings
 from webapp.extensions import Part, redis
-from webapp.llm.background import BackgroundClient, Observe
+from webapp.llm.background import BackgroundClient, Note, Observe
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder
 from webapp.llm.packaged_models import Embeddings, packaged_embedder
@@ -53,11 +53,14 @@ def idle_target(is_answering: Callable[[], bool]) -> Target | None:
     return target
 
 
-def init_models(app: Flask, settings: Settings, *, observe: Observe, is_answering: Callable[[], bool]) -> None:
-    """Create the clients; none connects before it is used. Each answer to background work is passed to `observe`, and
-    that of a slow model waits while `is_answering`."""
+def init_models(
+    app: Flask, settings: Settings, *, observe: Observe, note: Note, is_answering: Callable[[], bool]
+) -> None:
+    """Create the clients: `observe` gets each answer to background work, `note` its error or None; a slow model waits
+    while `is_answering`."""
     capabilities = Capabilities(redis.of(app))
-    completions.put(app, TracedCompletions(settings.model, capabilities, partial(idle_target, is_answering), observe))
+    choose = partial(idle_target, is_answering)
+    completions.put(app, TracedCompletions(settings.model, capabilities, choose, observe, note))
     chat_client.put(app, lambda: TracedChat(settings.model, capabilities))
     # Until a model is connected nobody has said where vectors come from.
     name = "local" if settings.offline_model and settings.embedder == "server" else settings.embedder

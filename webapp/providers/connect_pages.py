@@ -14,14 +14,13 @@ from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _, language_of
 from webapp.network.outbound import with_scheme
-from webapp.providers import connection_setup, downloads, local_servers, service
+from webapp.providers import connection_setup, downloads
 from webapp.providers.api import run_test
 from webapp.providers.key_encryption import Secrets, seal, unseal
+from webapp.providers.model_choice import status
 from webapp.providers.models import ModelConnection
-from webapp.providers.providers import PROVIDERS
-from webapp.providers.schemas import NewConnection, OfferFields, header_lines
-from webapp.providers.server_models import Choice, stored_speed
-from webapp.providers.status import status
+from webapp.providers.schemas import NewConnection, header_lines
+from webapp.providers.server_models import PROVIDERS, Choice, stored_speed
 
 blueprint = PageBlueprint("connect_pages", __name__, access="admin")
 
@@ -68,9 +67,7 @@ def connect() -> ViewResult:
         rows = connection_setup.list_models(fields)
         if not default:
             raise Invalid.field("models", N_("Choose at least one model."))
-        result = connection_setup.examine(fields, default, rows)
-        offers = [OfferFields(model=name, is_default=name == default) for name in names]
-        row = service.create_connection(fields.model_copy(update={"models": offers}), result)
+        row = connection_setup.connect(fields, rows, default, names)
     except (DomainError, ValidationError) as error:
         db.session.rollback()
         results = [
@@ -92,7 +89,7 @@ def use_nearby() -> ViewResult:
     """Connect a server on this machine."""
     places = app_settings().local_servers
     try:
-        row = local_servers.connect(places, request.form.get("name", ""), request.form.get("model", "")[:200])
+        row = connection_setup.connect_local(places, request.form.get("name", ""), request.form.get("model", "")[:200])
     except DomainError as error:
         db.session.rollback()
         flash(_first_message(error), "error")
@@ -184,11 +181,11 @@ def _choose(fields: NewConnection, choices: list[Choice], *, error: str = "") ->
     )
 
 
-def _servers() -> list[local_servers.Nearby]:
+def _servers() -> list[connection_setup.Nearby]:
     """Return the servers on this machine that are not connected yet."""
-    urls = local_servers.connected_urls()
+    urls = connection_setup.connected_urls()
     db.session.remove()  # nothing is held while they are contacted
-    return [server for server in local_servers.discover(app_settings().local_servers) if server.base_url not in urls]
+    return [server for server in connection_setup.discover(app_settings().local_servers) if server.base_url not in urls]
 
 
 def _local() -> dict[str, Any]:

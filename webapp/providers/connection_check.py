@@ -1,11 +1,8 @@
 """Tests a connection: what its server and a model on it can do, and why something fails, for whoever set it up."""
 
 import asyncio
-import base64
 import secrets
-import struct
 import time
-import zlib
 from collections.abc import Callable, Sequence
 from contextlib import aclosing, closing, suppress
 from dataclasses import replace
@@ -24,8 +21,14 @@ from webapp.llm.events import ReasoningDelta, TextDelta
 from webapp.llm.pool import CHARACTERS
 from webapp.llm.sdk import get, sync_client
 from webapp.llm.settings import ModelSettings, is_own
-from webapp.providers.providers import prefers_at
-from webapp.providers.server_models import ListedModel, choices_of, makes_vectors, models_from_listing, next_page
+from webapp.providers.server_models import (
+    ListedModel,
+    choices_of,
+    makes_vectors,
+    models_from_listing,
+    next_page,
+    prefers_at,
+)
 
 NOT_OPENAI = N_(
     "Something is answering at this address, but not like an OpenAI-compatible server. Most addresses end in /v1."
@@ -75,8 +78,11 @@ MAX_PAGES = 50
 MAX_NAMES = 2_000
 """The most names of a server's models that are kept; aggregators have several hundred."""
 MAX_NAME_LENGTH = 200
-_EDGE = 64
-"""Edge of the test picture: several servers refuse smaller ones."""
+_SQUARE = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsItiFKMZ3Qi+hcEKLDX9WgQEBAQEBAQEBAQ"
+    "EBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQELgv7fwDT3fen/wAAAABJRU5ErkJggg=="
+)
+"""A green square of 64 by 64 pixels: several servers refuse smaller pictures."""
 MODES = N_({"json_schema": "by schema", "json_object": "as JSON", "text": "by instruction"})
 NO_EMBEDDING_MODEL = N_("It has no embedding model.")
 _PROSE = "The harbour was quiet that morning, and the boats lay still on the grey water beside the wall. "
@@ -126,7 +132,7 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
             result["structured"] = _try(lambda: _ask_structured(with_model, model_name))
             picture = [
                 {"type": "text", "text": "What is this?"},
-                {"type": "image_url", "image_url": {"url": _square()}},
+                {"type": "image_url", "image_url": {"url": _SQUARE}},
             ]
             seen = [{"role": "user", "content": picture}]
             result["images"] = _try(lambda: _raw(settings, model_name, messages=seen), picture_error_text)
@@ -168,18 +174,6 @@ def _try(work: Callable[[], Any], describe: Callable[[Exception], str] = error_t
         return {"ok": True, "detail": str(value or "")[:200]}
     except Exception as error:  # a third-party server may answer anything
         return {"ok": False, "detail": describe(error)}
-
-
-def _square() -> str:
-    """Return a small green picture."""
-
-    def chunk(name: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-
-    rows = (b"\x00" + b"\x20\x80\x40" * _EDGE) * _EDGE
-    head = struct.pack(">IIBBBBB", _EDGE, _EDGE, 8, 2, 0, 0, 0)
-    data = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
-    return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + data).decode()
 
 
 def _user_messages(text: str) -> list[dict[str, Any]]:

@@ -1,20 +1,27 @@
-"""Connects a server: looks at its models, tests the one that is to answer, and stores nothing before that works."""
+"""Connects a server, at a URL or on this machine; nothing is stored before the model that is to answer works."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
-from webapp.errors import Invalid
-from webapp.extensions import app_settings
+from sqlalchemy import select
+
+from webapp.db.base import db
+from webapp.errors import Invalid, NotFound
 from webapp.i18n.marks import N_
 from webapp.llm.errors import classify_exception
 from webapp.llm.settings import ModelSettings
-from webapp.providers import connection_check
+from webapp.network.http_client import request
+from webapp.network.outbound import RequestFailed, RequestRefused
+from webapp.providers import connection_check, service
 from webapp.providers.connection_check import model_list_error_text
 from webapp.providers.key_encryption import Secrets
-from webapp.providers.providers import prefers_at
+from webapp.providers.models import ModelConnection
 from webapp.providers.repository import settings_at
-from webapp.providers.schemas import NewConnection, OfferFields
-from webapp.providers.server_models import Choice, ListedModel, choices_of
+from webapp.providers.schemas import ConnectionChanges, NewConnection, OfferFields
+from webapp.providers.server_models import Choice, ListedModel, choices_of, prefers_at
 
 NO_MODELS = N_("The server answers, but it lists no model that can chat.")
 _ABOUT_THE_KEY = ("unauthorized", "missing_key")
@@ -22,7 +29,7 @@ _ABOUT_THE_KEY = ("unauthorized", "missing_key")
 
 def settings_of(fields: NewConnection) -> ModelSettings:
     """Return how to reach the server of a connection that is to be made, with the headers its provider wants."""
-    return settings_at(fields.base_url, Secrets(fields.api_key, fields.headers), app_settings().model)
+    return settings_at(fields.base_url, Secrets(fields.api_key, fields.headers))
 
 
 def list_models(fields: NewConnection) -> list[ListedModel]:
@@ -39,37 +46,112 @@ def choices(fields: NewConnection, rows: Sequence[ListedModel]) -> list[Choice]:
     return choices_of(rows, prefers_at(fields.base_url))
 
 
-def examine(fields: NewConnection, model: str, rows: Sequence[ListedModel]) -> dict[str, Any]:
-    """Return what a test of the model that is to answer found. Raises Invalid unless its reply arrives in pieces."""
+def connect(fields: NewConnection, rows: Sequence[ListedModel], default: str, names: Iterable[str]) -> ModelConnection:
+    """Store a connection that offers some models of a list, once a reply of the default has arrived in pieces; no
+    transaction may be open. Raises Invalid."""
     settings = settings_of(fields)
-    connection_check.warm_up(settings, model)
-    result = connection_check.try_streaming(settings, model)
+    connection_check.warm_up(settings, default)
+    result = connection_check.try_streaming(settings, default)
     if not result["streaming"]["ok"]:
         problem = result["streaming"]["detail"]
         raise Invalid.field(
-            "models", "The model “%(model)s” does not answer: %(trouble)s", model=model, trouble=problem
+            "models", "The model “%(model)s” does not answer: %(trouble)s", model=default, trouble=problem
         )
-    listing = {"ok": True, "detail": "", "count": len(rows)}
-    return {
-        "model": model,
-        "models": listing,
-        **connection_check.list_summary(rows),
-        "chat": {"ok": True, "detail": ""},
-        **result,
-    }
+    result |= {"model": default, "models": {"ok": True, "detail": "", "count": len(rows)}}
+    result |= {**connection_check.list_summary(rows), "chat": {"ok": True, "detail": ""}}
+    offers = [OfferFields(model=name, is_default=name == default) for name in names]
+    return service.create_connection(fields.model_copy(update={"models": offers}), result)
 
 
-def complete(fields: NewConnection) -> tuple[NewConnection, dict[str, Any] | None]:
-    """Return the connection with the models its server lists, and what the test of the default found; no transaction
-    may be open. One that only makes vectors or works in the background offers nothing.
-
-    Raises Invalid for what does not work.
-    """
+def connect_listed(fields: NewConnection) -> ModelConnection:
+    """Store a connection with the models its server lists; one that only makes vectors or works in the background
+    offers nothing. No transaction may be open. Raises Invalid."""
     rows = list_models(fields)
     models = choices(fields, rows)
-    if not models:
-        if fields.embedding_model or fields.background_model:
-            return fields, None
-        raise Invalid.field("base_url", NO_MODELS)
-    offers = [OfferFields(model=c.name, is_default=c.is_default) for c in models if c.is_offered]
-    return fields.model_copy(update={"models": offers}), examine(fields, models[0].name, rows)
+    if models:
+        return connect(fields, rows, models[0].name, [choice.name for choice in models if choice.is_offered])
+    if fields.embedding_model or fields.background_model:
+        return service.create_connection(fields)
+    raise Invalid.field("base_url", NO_MODELS)
+
+
+SECONDS = 1.5
+MAX_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Nearby:
+    """A server that answers, its chat models, the most capable first, and whether it can fetch more (Ollama)."""
+
+    name: str
+    base_url: str
+    models: list[str]
+    can_pull: bool = False
+
+
+def discover(places: Mapping[str, str]) -> list[Nearby]:
+    """Return the servers, of some URLs by name, that answer within SECONDS; call it outside of a transaction."""
+    if not places:
+        return []
+    with ThreadPoolExecutor(len(places), thread_name_prefix="nearby") as pool:
+        return [server for server in pool.map(lambda place: _probe(*place), places.items()) if server is not None]
+
+
+def connected_urls() -> set[str]:
+    return set(db.session.scalars(select(ModelConnection.base_url)))
+
+
+def connect_local(places: Mapping[str, str], name: str, model: str) -> ModelConnection:
+    """Connect a nearby server with its chat models, or change its default to this one. Raises NotFound, Invalid."""
+    if name not in places:
+        raise NotFound("There is no such server.")
+    fields = NewConnection(name=name, base_url=places[name])
+    known_id = db.session.scalar(
+        select(ModelConnection.connection_id).where(ModelConnection.base_url == fields.base_url).limit(1)
+    )
+    db.session.rollback()  # nothing is held while the server answers
+    try:
+        rows = list_models(fields)
+    except Invalid:
+        raise NotFound("The server is no longer answering.") from None
+    models = choices(fields, rows)
+    if all(choice.name != model for choice in models):
+        raise Invalid.field("model", "is not one of this server's models")
+    if known_id is not None:
+        return _choose(service.get_connection(known_id), model)
+    return connect(fields, rows, model, [choice.name for choice in models if choice.is_offered or choice.name == model])
+
+
+def _choose(row: ModelConnection, model: str) -> ModelConnection:
+    """Make a model the default of a server that is connected already."""
+    offers = service.fields_of_offers(row.connection_id)
+    if all(offer.model != model for offer in offers):
+        offers.append(OfferFields(model=model))
+    choices = [offer.model_copy(update={"is_default": offer.model == model}) for offer in offers]
+    return service.update_connection(row.connection_id, ConnectionChanges(models=choices, is_enabled=True))
+
+
+def _probe(name: str, url: str) -> Nearby | None:
+    """Return a server and its chat models; None if nothing answers like one."""
+    response = fetch(f"{url}/models")
+    try:
+        rows = [ListedModel(str(row["id"])) for row in response["data"] or ()]
+    except (KeyError, TypeError):
+        return None
+    rows = [row for row in rows if 0 < len(row.name) <= 200]
+    version = fetch(f"{root_of(url)}/api/version")
+    is_ollama = isinstance(version, dict) and "version" in version
+    return Nearby(name, url, [choice.name for choice in choices_of(rows)], can_pull=is_ollama)
+
+
+def root_of(url: str) -> str:
+    """Return the URL of a server's own API, beside the one that all servers speak."""
+    return url.removesuffix("/v1")
+
+
+def fetch(url: str) -> Any:
+    """Return the JSON at a URL on this machine; None if there is none within SECONDS."""
+    try:
+        return json.loads(request("GET", url, seconds=SECONDS, most=MAX_BYTES, allowed=None).body)
+    except (RequestRefused, RequestFailed, ValueError, RecursionError):
+        return None

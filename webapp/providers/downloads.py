@@ -20,7 +20,7 @@ from redis.exceptions import RedisError
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.extensions import redis
 from webapp.i18n.marks import N_
-from webapp.providers.local_servers import root_of
+from webapp.providers.connection_setup import root_of
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def get_pull(name: str) -> Pull:
 
 def find_pull(name: str) -> Pull | None:
     """Return the last pull on a server, if any; one whose process has died is interrupted."""
-    stored, alive = redis().mget(_key(name), _alive(name))  # at one moment: it may just be ending
+    stored, alive = redis().mget(_key(name), _key(name, ":alive"))  # at one moment: it may just be ending
     if not isinstance(stored, bytes):
         return None
     pull = Pull(**json.loads(stored))
@@ -74,14 +74,14 @@ def start_pull(places: Mapping[str, str], name: str, model: str) -> Pull:
     if not model or len(model) > 200 or not model.isprintable():
         raise Invalid.field("model", "is not the name of a model")
     client, previous = redis(), find_pull(name)
-    if not client.set(_alive(name), model, nx=True, ex=ALIVE_SECONDS):
+    if not client.set(_key(name, ":alive"), model, nx=True, ex=ALIVE_SECONDS):
         if previous is not None and previous.model == model:
-            client.delete(_stop(name))  # cancelled, and not stopped yet: it goes on
+            client.delete(_key(name, ":stop"))  # cancelled, and not stopped yet: it goes on
             return replace(previous, state="running", problem="")
         raise Conflict("Another model is being fetched. Wait for it, or cancel it.")
     resumed = previous if previous is not None and previous.model == model else Pull(model, "running")
     pull = replace(resumed, state="running", problem="")
-    client.delete(_stop(name))
+    client.delete(_key(name, ":stop"))
     _store(client, name, pull)
     threading.Thread(target=_run, args=(client, name, places[name], pull), name="pull", daemon=True).start()
     return pull
@@ -91,7 +91,7 @@ def cancel_pull(name: str) -> None:
     """Stop fetching, with what Ollama says next; it keeps what has been fetched. Raises NotFound before any pull."""
     client, pull = redis(), get_pull(name)
     if pull.state in ("running", "failed"):
-        client.set(_stop(name), 1, ex=RETENTION_SECONDS)
+        client.set(_key(name, ":stop"), 1, ex=RETENTION_SECONDS)
         _store(client, name, replace(pull, state="cancelled", problem=""))
 
 
@@ -102,7 +102,7 @@ def _run(client: Redis, name: str, url: str, pull: Pull) -> None:
     except RedisError as error:
         log.warning("pull is not reported", extra={"error": type(error).__name__})
     finally:
-        client.delete(_alive(name), _stop(name))
+        client.delete(_key(name, ":alive"), _key(name, ":stop"))
 
 
 def _follow(client: Redis, name: str, pull: Pull, lines: Callable[[], Iterator[dict[str, Any]]]) -> Pull:
@@ -122,9 +122,9 @@ def _follow(client: Redis, name: str, pull: Pull, lines: Callable[[], Iterator[d
                 pull = replace(pull, completed=done, total=total)
             if time.monotonic() - reported >= REPORT_SECONDS:
                 reported = time.monotonic()
-                if client.exists(_stop(name)):
+                if client.exists(_key(name, ":stop")):
                     return replace(pull, state="cancelled")
-                client.expire(_alive(name), ALIVE_SECONDS)
+                client.expire(_key(name, ":alive"), ALIVE_SECONDS)
                 _store(client, name, pull)
     except (OSError, ValueError, HTTPException) as error:
         log.info("pull broke off", extra={"error": type(error).__name__})
@@ -164,16 +164,8 @@ def _store(client: Redis, name: str, pull: Pull) -> None:
     client.set(_key(name), json.dumps(asdict(pull)), ex=RETENTION_SECONDS)
 
 
-def _key(name: str) -> str:
-    return f"pull:{name}"
-
-
-def _alive(name: str) -> str:
-    return f"pull:{name}:alive"
-
-
-def _stop(name: str) -> str:
-    return f"pull:{name}:stop"
+def _key(name: str, part: str = "") -> str:
+    return f"pull:{name}{part}"
 
 
 _DATA = json.loads(Path(__file__).with_name("recommendations.json").read_text(encoding="utf-8"))

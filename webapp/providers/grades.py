@@ -112,7 +112,7 @@ def _targets(connection_id: int) -> list[Target]:
     """Return the models of a connection: the one for background work first, then those that it offers."""
     row = service.get_connection(connection_id)
     names = [row.background_model, *(offer.model for offer in service.offers_of(connection_id))]
-    server = server_settings(row, app_settings().model)
+    server = server_settings(row)
     return [Target(offer_id(connection_id, name), name, server) for name in dict.fromkeys(names) if name]
 
 

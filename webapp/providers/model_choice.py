@@ -1,14 +1,16 @@
-"""Models that the caller may choose, chose last and likes most."""
+"""Models that the caller may choose, chose last and likes most, and what answers when nobody chooses."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from webapp.accounts.identity import current_identity, current_user_id, is_admin
 from webapp.accounts.schemas import UserSettings
 from webapp.accounts.service import change_settings
 from webapp.errors import Invalid
-from webapp.llm.settings import Target
+from webapp.extensions import app_settings
+from webapp.llm.settings import ModelSettings, Target
 from webapp.parameters import Parameters
-from webapp.providers.catalogue import models_for_user
+from webapp.providers.catalogue import HOME_ID, models_for_user
 from webapp.providers.repository import OfferedModel
 
 
@@ -79,3 +81,33 @@ def set_favourite(model_id: str, *, likes: bool) -> None:
 def _settings() -> UserSettings:
     identity = current_identity()
     return UserSettings.of(identity.settings if identity else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The model that answers when nobody chooses another: the built-in one, the environment's, or a connection's."""
+
+    source: Literal["built-in", "environment", "connection"]
+    label: str
+    model: str
+    server: ModelSettings
+
+    @property
+    def is_connected(self) -> bool:
+        """Return whether a real model answers."""
+        return self.source != "built-in"
+
+
+def status_for(user_id: int, *, is_admin: bool) -> Status:
+    offer = next(model for model in models_for_user(user_id, is_admin=is_admin) if model.is_default)
+    target = offer.target
+    if target.id != HOME_ID:
+        return Status("connection", offer.label, target.model, target.settings)
+    source: Literal["built-in", "environment"] = "built-in" if app_settings().offline_model else "environment"
+    return Status(source, offer.label, target.model, target.settings)
+
+
+def status() -> Status:
+    """Return the status for the caller; for a command, that for an admin."""
+    identity = current_identity()
+    return status_for(identity.user_id if identity else 0, is_admin=identity is None or identity.is_admin)

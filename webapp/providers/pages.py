@@ -1,5 +1,6 @@
 """The admin's pages of connections and models."""
 
+from collections.abc import Sequence
 from typing import Any, get_args
 
 from flask import flash, redirect, render_template, request, url_for
@@ -15,14 +16,13 @@ from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.parameters import Effort
-from webapp.providers import deletion, grades, service
-from webapp.providers.api import change_connection, choices as model_choices, run_test
+from webapp.providers import grades, service
+from webapp.providers.api import change_connection, list_models, run_test
 from webapp.providers.catalogue import environment_embeds, environment_wins, environment_works
 from webapp.providers.model_choice import choice, set_favourite
 from webapp.providers.models import ModelConnection, ModelOffer
 from webapp.providers.schemas import ConnectionChanges, OfferFields, Parameters, header_lines
 from webapp.providers.server_models import budget, stored_speed, stored_window
-from webapp.providers.status import state_of
 
 blueprint = PageBlueprint("models_pages", __name__, access="admin")
 
@@ -38,17 +38,11 @@ LABELS = N_(
 )
 
 
-@blueprint.app_context_processor
-def _picker() -> dict[str, Any]:
-    """Return what the composer of any page, and the grades on the pages of models, may need."""
-    return {"load_choice": choice, "load_grades": grades.examinees}
-
-
 @blueprint.get("/models")
 @login_required
 def my_models() -> ViewResult:
     """The models the user can choose: what they can do, what they cost, and which come first."""
-    return render_template("providers/mine.html", models=model_choices(), choice=choice())
+    return render_template("providers/mine.html", models=list_models().models, choice=choice())
 
 
 @blueprint.post("/models/favourites")
@@ -148,14 +142,14 @@ def test(connection_id: int) -> ViewResult:
 @blueprint.post("/admin/models/<int:connection_id>/delete")
 def delete(connection_id: int) -> ViewResult:
     """Delete a connection, which can be undone for a minute."""
-    deletion.delete_connection(connection_id)
+    service.delete_connection(connection_id)
     return commit_and_redirect(url_for(".index", deleted=connection_id))
 
 
 @blueprint.post("/admin/models/<int:connection_id>/restore")
 def restore(connection_id: int) -> ViewResult:
     """Undo the deletion of a connection."""
-    row = deletion.undo_deletion(connection_id)
+    row = service.undo_deletion(connection_id)
     return commit_and_redirect(url_for(".index"), _("“%(name)s” is back.", name=row.name))
 
 
@@ -186,6 +180,20 @@ def _offer(name: str, by_model: dict[str, Any]) -> OfferFields:
     )
 
 
+def state_of(row: ModelConnection, offers: Sequence[ModelOffer]) -> str:
+    """Return how a connection is: off, empty, untested, works or fails; without a reply in pieces it fails."""
+    result: dict[str, Any] | None = row.test_result
+    if not row.is_enabled:
+        return "off"
+    if not offers and not (row.embedding_model or row.background_model):
+        return "empty"
+    if not result:
+        return "untested"
+    if not offers:
+        return "works" if (result.get("models") or {}).get("ok") else "fails"
+    return "works" if (result.get("streaming") or {}).get("ok") else "fails"
+
+
 def _page() -> str:
     rows = service.list_connections(PageQuery(limit=100)).items
     deleted = request.args.get("deleted", 0, type=int)
@@ -194,7 +202,7 @@ def _page() -> str:
         connections=[(row, state_of(row, offers := service.offers_of(row.connection_id)), len(offers)) for row in rows],
         home=app_settings() if environment_wins(app_settings()) else None,
         deleted=deleted,
-        deleted_name=deletion.name_of_deleted(deleted),
+        deleted_name=service.name_of_deleted(deleted),
     )
 
 
@@ -230,3 +238,6 @@ def _connection(connection_id: int, *, errors: dict[str, str] | None = None) -> 
         groups=[group for group, _ in list_groups()],
         chosen_groups=service.groups_of_offers(connection_id),
     )
+
+
+blueprint.add_globals(load_choice=choice, load_grades=grades.examinees)

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy import func, select, true
 
 from webapp.db.base import db
+from webapp.extensions import app_settings
 from webapp.llm.settings import ModelSettings, Target
 from webapp.providers.key_encryption import Secrets, unseal
 from webapp.providers.models import ModelConnection, ModelOffer, ModelOfferGroup
-from webapp.providers.providers import provider_at
 from webapp.providers.schemas import offer_id
-from webapp.providers.server_models import budget, stored_speed, stored_window
+from webapp.providers.server_models import budget, provider_at, stored_speed, stored_window
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class LoadedConnections:
     background: Target | None = None
 
 
-def load(home: ModelSettings) -> LoadedConnections:
+def load() -> LoadedConnections:
     """Return what the enabled connections offer now; what a server does not set comes from the environment."""
     groups = select(func.group_concat(ModelOfferGroup.group_id)).where(ModelOfferGroup.offer_id == ModelOffer.offer_id)
     rows = db.session.execute(
@@ -55,7 +55,7 @@ def load(home: ModelSettings) -> LoadedConnections:
     for connection, offer, group_ids in rows:
         server = servers.get(connection.connection_id)
         if server is None:
-            server = servers[connection.connection_id] = server_settings(connection, home)
+            server = servers[connection.connection_id] = server_settings(connection)
             if connection.embedding_model:
                 embeddings = server.with_embeddings(connection.embedding_model)
             if name := connection.background_model:
@@ -105,17 +105,17 @@ def _accepts_images(connection: ModelConnection, model: str) -> bool | None:
     return bool(images.get("ok")) if isinstance(images, dict) else None
 
 
-def server_settings(connection: ModelConnection, home: ModelSettings) -> ModelSettings:
+def server_settings(connection: ModelConnection) -> ModelSettings:
     """Return how to reach the server of a connection; time limits are those of the environment's server."""
-    return settings_at(connection.base_url, unseal(connection.secrets), home)
+    return settings_at(connection.base_url, unseal(connection.secrets))
 
 
-def settings_at(base_url: str, secrets: Secrets, home: ModelSettings) -> ModelSettings:
+def settings_at(base_url: str, secrets: Secrets) -> ModelSettings:
     """Return how to reach the server at a URL with its key, and the headers its provider wants."""
     provider = provider_at(base_url)
     headers = {**(provider.headers_with(secrets.api_key) if provider else {}), **secrets.headers}
     return replace(
-        home,
+        app_settings().model,
         base_url=base_url,
         api_key=secrets.api_key,
         headers=tuple(sorted(headers.items())),

@@ -1,19 +1,27 @@
-"""Connections to model servers, as admins manage them."""
+"""Connections to model servers, as admins manage them; a deletion can be undone while Redis keeps what was deleted."""
 
+import json
+import logging
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
+from redis.exceptions import RedisError
 from sqlalchemy import delete, select
 
 from webapp.accounts.models import UserGroup
-from webapp.db.base import add_row, after_commit, db, now
+from webapp.db.base import add_row, after_commit, db, now, table_of
+from webapp.db.columns import Timestamp
 from webapp.errors import Conflict, Invalid, require
+from webapp.extensions import redis
 from webapp.http.paging import Keyset, read_page
 from webapp.http.validation import Page, PageQuery
 from webapp.providers.catalogue import catalogue
 from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.providers.models import ModelConnection, ModelOffer, ModelOfferGroup
 from webapp.providers.schemas import ConnectionChanges, NewConnection, OfferFields, OfferOut
+
+log = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 100
 
@@ -112,23 +120,6 @@ def secrets_after(row: ModelConnection, changes: ConnectionChanges) -> Secrets:
     )
 
 
-def restore_connection(row: ModelConnection, models: Sequence[OfferFields]) -> ModelConnection:
-    """Store a deleted connection again, without groups that have gone and roles that another has taken."""
-    for role in ("embedding_model", "background_model"):
-        if db.session.scalar(select(ModelConnection.connection_id).where(getattr(ModelConnection, role).is_not(None))):
-            setattr(row, role, None)
-    add_row(row)
-    groups = set(db.session.scalars(select(UserGroup.group_id)))
-    is_free = db.session.scalar(select(ModelOffer.offer_id).where(ModelOffer.is_default).limit(1)) is None
-    offers = []
-    for fields in models:
-        remaining = [number for number in fields.group_ids if number in groups]
-        offers.append(fields.model_copy(update={"group_ids": remaining, "is_default": fields.is_default and is_free}))
-    _set_offers(row.connection_id, offers)
-    after_commit(catalogue.forget)
-    return row
-
-
 def note_test(connection_id: int, result: dict[str, Any], base_url: str) -> ModelConnection:
     """Store the test of a connection still at this URL, with former windows if it found none. Raises NotFound."""
     row = get_connection(connection_id)
@@ -177,3 +168,72 @@ def _set_offers(connection_id: int, models: Sequence[OfferFields]) -> None:
         db.session.execute(delete(ModelOfferGroup).where(ModelOfferGroup.offer_id == row.offer_id))
         db.session.add_all(ModelOfferGroup(offer_id=row.offer_id, group_id=number) for number in groups[fields.model])
     db.session.flush()
+
+
+UNDO_SECONDS = 60
+_COLUMNS = [
+    column.name
+    for column in table_of(ModelConnection).columns
+    if not column.primary_key and not isinstance(column.type, Timestamp)
+]
+
+
+def delete_connection(connection_id: int) -> None:
+    """Delete a connection with its models. Raises NotFound."""
+    row = get_connection(connection_id)
+    rows = {
+        "row": {name: getattr(row, name) for name in _COLUMNS},
+        "tested_at": row.tested_at.isoformat() if row.tested_at else None,
+        "offers": [offer.model_dump(mode="json") for offer in fields_of_offers(connection_id)],
+    }
+    db.session.execute(delete(ModelOffer).where(ModelOffer.connection_id == connection_id))
+    db.session.execute(delete(ModelConnection).where(ModelConnection.connection_id == connection_id))
+    db.session.expire_all()
+    after_commit(catalogue.forget)
+    try:
+        redis().set(_key(connection_id), json.dumps(rows), ex=UNDO_SECONDS)
+    except RedisError as error:
+        log.warning("a deleted connection cannot be brought back", extra={"error": type(error).__name__})
+
+
+def name_of_deleted(connection_id: int) -> str:
+    """Return the name of a connection that was deleted less than UNDO_SECONDS ago; empty for any other."""
+    rows = _read_deleted(connection_id)
+    return str(rows["row"]["name"]) if rows else ""
+
+
+def undo_deletion(connection_id: int) -> ModelConnection:
+    """Restore a connection under its id, so that conversations find its models again, without groups that have gone and
+    roles that another has taken. Raises NotFound."""
+    stored = require(_read_deleted(connection_id), "It was deleted more than a minute ago.")
+    if (row := db.session.get(ModelConnection, connection_id)) is not None:
+        return row  # undone twice
+    after_commit(lambda: redis().delete(_key(connection_id)))
+    tested_at = datetime.fromisoformat(stored["tested_at"]) if stored["tested_at"] else None
+    row = ModelConnection(connection_id=connection_id, tested_at=tested_at, **stored["row"])
+    for role in ("embedding_model", "background_model"):
+        if db.session.scalar(select(ModelConnection.connection_id).where(getattr(ModelConnection, role).is_not(None))):
+            setattr(row, role, None)
+    add_row(row)
+    groups = set(db.session.scalars(select(UserGroup.group_id)))
+    is_free = db.session.scalar(select(ModelOffer.offer_id).where(ModelOffer.is_default).limit(1)) is None
+    offers = [OfferFields.model_validate(offer) for offer in stored["offers"]]
+    for offer in offers:
+        offer.group_ids = [number for number in offer.group_ids if number in groups]
+        offer.is_default = offer.is_default and is_free
+    _set_offers(row.connection_id, offers)
+    after_commit(catalogue.forget)
+    return row
+
+
+def _read_deleted(connection_id: int) -> dict[str, Any] | None:
+    try:
+        stored = redis().get(_key(connection_id))
+    except RedisError:
+        return None
+    fields: dict[str, Any] | None = json.loads(stored) if isinstance(stored, bytes) else None
+    return fields
+
+
+def _key(connection_id: int) -> str:
+    return f"connection:deleted:{connection_id}"

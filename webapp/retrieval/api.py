@@ -1,6 +1,7 @@
 """JSON endpoints of search and of receipts."""
 
 from webapp.accounts.auth import current_user_id
+from webapp.conversations.service import get_conversation
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Id
 from webapp.retrieval import receipts, service
@@ -15,15 +16,13 @@ def search(query: SearchQuery) -> SearchResults:
     """Search memories, messages, summaries and documents by words and meaning."""
     if query.space_id is not None:
         require_member(current_user_id(), query.space_id)
+    if query.conversation_id is not None:
+        get_conversation(current_user_id(), query.conversation_id)
     results = service.search(
         current_user_id(),
         query.q,
         kinds=query.selected_kinds,
-        space_id=query.space_id,
-        since=query.since,
-        until=query.until,
-        speaker=query.speaker or "",
-        limit=query.limit,
+        **query.model_dump(include={"space_id", "conversation_id", "since", "until", "speaker", "limit"}),
     )
     return SearchResults(
         results=[SearchHit.of(item, query.q) for item in results.items],

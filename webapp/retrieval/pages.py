@@ -12,23 +12,13 @@ from webapp.conversations import messages
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
+from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.memories.web.pages import CORRECTED
 from webapp.retrieval import receipt_views, receipts
 from webapp.retrieval.schemas import Verdict
 
 blueprint = PageBlueprint("retrieval", __name__, access="user")
-
-
-@blueprint.app_context_processor
-def _template_values() -> dict[str, Any]:
-    """Return what the templates of any page can call."""
-    return {
-        "used_under": used_under,
-        "note_replies": note_replies,
-        "load_used": lambda conversation: receipt_views.newest_receipt(current_user_id(), conversation),
-        "search_kinds": receipt_views.FILTERS,
-    }
 
 
 def used_under(message: Any) -> receipt_views.UsedCounts:
@@ -108,21 +98,24 @@ def search() -> ViewResult:
 
 @blueprint.get("/find")
 def find() -> ViewResult:
-    """Everything of the user's that matches the words: a page, or the results in the palette."""
+    """Everything of the user's, or of one conversation, that matches the words: a page, or the palette's results."""
     q = request.args.get("q", "")[:200].strip()
     kind = request.args.get("kind", "")
-    since, until = day_in(request.args.get("since", "")), day_in(request.args.get("until", ""))
+    narrowed: dict[str, Any] = {name: day_in(request.args.get(name, "")) for name in ("since", "until")}
     speaker = request.args.get("speaker", "")
-    speaker = speaker if speaker in receipt_views.SPEAKERS else ""
-    kind = kind if kind in receipt_views.FILTERS else ""
-    results = receipt_views.search(current_user_id(), q, kind, since=since, until=until, speaker=speaker)
+    narrowed["speaker"] = (speaker in receipt_views.SPEAKERS and speaker) or None
+    narrowed["conversation_id"] = number = parse_id(request.args.get("conversation_id"))
+    conversation = get_conversation(current_user_id(), number) if number else None
+    kind = kind if kind in receipt_views.FILTERS and not conversation else ""
+    results = receipt_views.search(current_user_id(), q, kind, **narrowed)
     template = "retrieval/_results.html" if wants_partial() else "retrieval/search.html"
-    return render_template(
-        template,
-        q=q,
-        kind=kind,
-        results=results,
-        filters=receipt_views.FILTERS,
-        speakers=receipt_views.SPEAKERS,
-        narrowed={"since": since, "until": until, "speaker": speaker or None},
-    )
+    names = {"filters": receipt_views.FILTERS, "speakers": receipt_views.SPEAKERS, "conversation": conversation}
+    return render_template(template, q=q, kind=kind, results=results, narrowed=narrowed, **names)
+
+
+blueprint.add_globals(
+    used_under=used_under,
+    note_replies=note_replies,
+    load_used=lambda conversation: receipt_views.newest_receipt(current_user_id(), conversation),
+    search_kinds=receipt_views.FILTERS,
+)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import datetime
 from functools import cache
 from typing import Any
 from urllib.parse import quote
@@ -235,18 +235,14 @@ class Results:
         return bool(self.groups)
 
 
-def search(
-    user_id: int, q: str, kind: str = "", *, since: date | None = None, until: date | None = None, speaker: str = ""
-) -> Results:
+def search(user_id: int, q: str, kind: str = "", **narrowed: Any) -> Results:
     """Return what a person searches for: conversations by title or words, spaces by name, then messages, memories,
-    summaries, documents.
-
-    With days or a speaker given, only what has a day or a speaker is searched.
+    summaries, documents; `narrowed` as in `service.search`, only what has a day, a speaker or is in the conversation.
     """
     if not q:
         return Results()
     results: dict[str, list[ShownResult]] = {name: [] for name in FILTERS if name}
-    if not (since or until or speaker):
+    if not any(narrowed.values()):
         most = MAX_RESULTS if kind else TITLES
         if kind in ("", "conversation"):
             results["conversation"] += [
@@ -261,7 +257,7 @@ def search(
     words_only = is_preparing = False
     if kind not in ("conversation", "space"):
         kinds = (kind,) if kind else ("memory", "message", "chunk", "document")
-        passages = service.search(user_id, q, kinds=kinds, since=since, until=until, speaker=speaker, limit=MAX_RESULTS)
+        passages = service.search(user_id, q, kinds=kinds, limit=MAX_RESULTS, **narrowed)
         is_preparing = not passages.indexed
         words_only = passages.indexed and not passages.with_meaning
         best = max((item.score for item in passages.items), default=0.0)

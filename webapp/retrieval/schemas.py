@@ -18,6 +18,7 @@ class SearchQuery(BaseModel):
     q: SearchText = Field("", max_length=500, description="Words to look for; the last one may be unfinished.")
     kinds: str = Field("", max_length=100, description="Some of memory, chunk, message, document, with commas; all.")
     space_id: Id | None = None
+    conversation_id: Id | None = Field(None, description="Only messages of this conversation.")
     since: Day | None = Field(
         None, description="The first day; for memories and summaries, of the day they were created."
     )

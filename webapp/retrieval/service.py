@@ -25,18 +25,20 @@ def search(
     *,
     kinds: Collection[str] = KINDS,
     space_id: int | None = None,
+    conversation_id: int | None = None,
     since: date | None = None,
     until: date | None = None,
-    speaker: str = "",
+    speaker: str | None = None,
     limit: int = 20,
 ) -> Result:
     """Return all of the user's that matches `q`, best first, its last word unfinished or not.
 
-    If given, only from the days `since` to `until`, and only messages of a `speaker` (user or assistant).
+    If given, only from the days `since` to `until`, and only messages of a conversation or `speaker` (user, assistant).
     """
     result = Result()
     if not q.strip():
         return result
+    kinds = kinds if conversation_id is None else {"message"}
     clock = Clock(result.durations)
     vectors = query_vectors()
     pending = vectors.start(q)
@@ -53,9 +55,10 @@ def search(
     filters = Filter(
         entry.scope(user_id, space_id),
         frozenset(kinds),
+        only_conversation=conversation_id,
         since=datetime.combine(since, time(), UTC) if since else None,
         until=datetime.combine(until + timedelta(days=1), time(), UTC) if until and until < date.max else None,
-        speaker=speaker,
+        speaker=speaker or "",
     )
     ranked = entry.index.search(q, meaning, filters, 3 * limit + 10, prefix=q[-1:].isalnum())
     # Of every passage its best piece, in the order of the ranking.

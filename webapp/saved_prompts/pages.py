@@ -9,7 +9,7 @@ from webapp.accounts.auth import current_user_id
 from webapp.conversations.pages import render_new
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
-from webapp.http.forms import on_form, read_form, sentences
+from webapp.http.forms import on_form, read_form, require_version, sentences
 from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, download, wants_partial
 from webapp.i18n.marks import N_
@@ -18,7 +18,7 @@ from webapp.rendering import reader_zone
 from webapp.saved_prompts import formats, service
 from webapp.saved_prompts.formats import Variable, variables_to_fill
 from webapp.saved_prompts.schemas import NewSavedPrompt, SavedPromptChanges
-from webapp.spaces.current_space import spaces_to_choose
+from webapp.spaces import current_space
 
 blueprint = PageBlueprint("saved_prompts_pages", __name__, access="user")
 
@@ -56,14 +56,7 @@ def create() -> ViewResult:
 @blueprint.get("/prompts/<int:saved_prompt_id>")
 def show(saved_prompt_id: int) -> ViewResult:
     prompt = service.get_prompt(current_user_id(), saved_prompt_id)
-    row = prompt.prompt
-    values = {
-        "name": row.name,
-        "description": row.description,
-        "content": row.content,
-        "space": str(row.space_id or ""),
-    }
-    return _form(values, prompt=prompt)
+    return _form(_values(prompt), prompt=prompt)
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>")
@@ -76,6 +69,7 @@ def show(saved_prompt_id: int) -> ViewResult:
 )
 def save(saved_prompt_id: int) -> ViewResult:
     prompt = service.get_prompt(current_user_id(), saved_prompt_id, edit=True)
+    require_version(_values(prompt))
     values = _fields().model_dump()
     if prompt.prompt.user_id != current_user_id():
         del values["space_id"]
@@ -149,11 +143,21 @@ def _fields() -> NewSavedPrompt:
     return body.model_copy(update={"space_id": parse_id(request.form.get("space"))})
 
 
+def _values(prompt: service.PromptForReader) -> dict[str, str]:
+    row = prompt.prompt
+    return {
+        "name": row.name,
+        "description": row.description,
+        "content": row.content,
+        "space": str(row.space_id or ""),
+    }
+
+
 def _index(**extra: Any) -> str:
     context = {
         "error": "",
         "refused": [],
-        "spaces": spaces_to_choose(current_user_id()),
+        "spaces": current_space.choices(current_user_id()).spaces,
         **_groups_of_prompts(),
         **extra,
     }
@@ -162,7 +166,7 @@ def _index(**extra: Any) -> str:
 
 def _groups_of_prompts() -> dict[str, Any]:
     """Return prompts in groups, the user's own first, then by space; with the variables they ask for."""
-    names = {space.space_id: space.name for space in spaces_to_choose(current_user_id())}
+    names = {space.space_id: space.name for space in current_space.choices(current_user_id()).spaces}
     groups: dict[int | None, list[tuple[service.PromptForReader, list[Variable]]]] = {}
     for prompt in service.all_prompts(current_user_id()):
         groups.setdefault(prompt.prompt.space_id, []).append((prompt, variables_to_fill(prompt.prompt.content)))
@@ -174,9 +178,10 @@ def _form(values: Any, *, prompt: service.PromptForReader | None = None, errors:
     return render_template(
         "saved_prompts/prompt.html",
         values=values,
+        stored=prompt and _values(prompt),
         found=prompt,
         is_yours=prompt is None or prompt.prompt.user_id == current_user_id(),
-        spaces=spaces_to_choose(current_user_id()),
+        spaces=current_space.choices(current_user_id()).spaces,
         longest=formats.MAX_CONTENT_LENGTH,
         errors=errors or {},
     )

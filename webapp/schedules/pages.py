@@ -13,7 +13,7 @@ from webapp.conversations.messages import get_message
 from webapp.db.base import db, now
 from webapp.errors import Invalid
 from webapp.extensions import limiter
-from webapp.http.forms import on_form, sentences, validate
+from webapp.http.forms import on_form, require_version, sentences, validate
 from webapp.http.validation import PageQuery, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, pop_values, show_once, wants_partial
 from webapp.i18n.marks import N_
@@ -53,15 +53,6 @@ WORDS = N_(
         "custom": "By a rule",
     }
 )
-
-
-@blueprint.app_context_processor
-def _proposals() -> dict[str, Any]:
-    """Return what the page of a conversation needs under a reply that proposes schedules."""
-    return {
-        "schedules_proposed_by": lambda message: service.proposed_by(current_user_id(), message.tool_calls),
-        "schedule_words": WORDS,
-    }
 
 
 @blueprint.get("/schedules")
@@ -136,6 +127,7 @@ def show(schedule_id: int) -> ViewResult:
     otherwise="title",
 )
 def save(schedule_id: int) -> ViewResult:
+    require_version(_values(service.get_schedule(current_user_id(), schedule_id)))
     values = _read()
     values.setdefault("title", service.title_of(values["prompt"]))
     if not mail_is_set_up():
@@ -216,6 +208,7 @@ def _form(values: Mapping[str, Any], row: Schedule | None = None, errors: Mappin
     return render_template(
         "schedules/schedule.html",
         row=row,
+        stored=row and _values(row),
         values={"repeat": "once", "at": soon, "timezone": str(timezone), **values},
         errors=errors or {},
         words=WORDS,
@@ -223,3 +216,9 @@ def _form(values: Mapping[str, Any], row: Schedule | None = None, errors: Mappin
         is_verified=get_user(current_user_id()).email_verified_at is not None,
         runs=service.list_runs(current_user_id(), row.schedule_id, PageQuery(limit=SHOWN_RUNS)).items if row else [],
     )
+
+
+blueprint.add_globals(
+    schedules_proposed_by=lambda message: service.proposed_by(current_user_id(), message.tool_calls),
+    schedule_words=WORDS,
+)

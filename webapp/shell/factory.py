@@ -4,6 +4,7 @@ import hashlib
 import os
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +19,7 @@ from webapp.accounts.auth import init_auth
 from webapp.accounts.mail_pages import init_mail
 from webapp.accounts.oidc_pages import init_oidc
 from webapp.audit.setup import init_audit
+from webapp.background.queues import note_model
 from webapp.chat.turns.runtime import init_chat
 from webapp.chat.turns.start_queue import init_gate
 from webapp.cli.launch.privacy import keep_private
@@ -161,7 +163,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     client = redis.put(app, make_redis(settings.redis_url))
     app.config["RATELIMIT_STORAGE_OPTIONS"] = {"connection_pool": client.connection_pool}
     limiter.init_app(app)
-    init_models(app, settings, observe=record_background, is_answering=is_answering)
+    init_models(app, settings, observe=record_background, note=partial(note_model, client), is_answering=is_answering)
     app.ensure_sync = lambda func: func  # type: ignore[method-assign]  # Flask looks for coroutines in each request
     init_conflicts(app)
     init_retrieval(app, settings)

@@ -14,7 +14,7 @@ from webapp.templating import asset
 
 blueprint = PageBlueprint("installing", __name__)
 
-SHEETS = ("tokens", "base", "layout", "controls", "forms", "pages", "thread", "prose", "rich", "offline")
+SHEETS = ("tokens", "base", "layout", "controls", "forms", "pages", "thread", "prose", "rich", "offline", "touch")
 """The style sheets of the page without a connection."""
 MAX_FILES = 10
 """Of one share; a share sheet offers whole albums."""

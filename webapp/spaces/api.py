@@ -123,7 +123,7 @@ def list_documents(space_id: Id, query: PageQuery) -> DocumentList:
 @idempotency.idempotent
 def add_document(space_id: Id, body: NewDocument) -> DocumentOut:
     """Add a text; replies in the space can draw on it once it is indexed."""
-    return documents.add_document(current_user_id(), space_id, body)
+    return documents.add_document(current_user_id(), space_id, body.title, body.content)
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>")

@@ -29,10 +29,7 @@ def is_picture(size: int, pages: int) -> bool:
 
 
 def parts_of(content: str, pages: int, title: str, media_type: str | None) -> list[tuple[int | None, str]]:
-    """Return the parts of a document that search can find, each with its page.
-
-    Pages without text are found by the title and, if they can be drawn, the adjacent text.
-    """
+    """Return the parts of a document that search can find, with pages; a picture is found by the text around it."""
     if not pages:
         return [(None, part) for part in chunks_of(content)]
     if is_picture(len(content), pages):

@@ -61,8 +61,3 @@ def _memberships() -> Select[str, int, str, str]:
         .order_by(Space.name, Space.space_id)
         .limit(2 * MAX_CHOICES)
     )
-
-
-def spaces_to_choose(user_id: int) -> list[Choice]:
-    """Return the user's spaces by name."""
-    return choices(user_id).spaces

@@ -17,11 +17,11 @@ from webapp.http.paging import Keyset, read_page
 from webapp.http.validation import Page, PageQuery
 from webapp.llm.errors import ModelError
 from webapp.providers.clients import embedder
-from webapp.spaces.chunks import PAGE_END, parts_of
+from webapp.spaces.chunks import parts_of
 from webapp.spaces.members import display_name
 from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember
-from webapp.spaces.originals import NONE, STALL_SECONDS, Original, has_older_vectors, lacks_vector
-from webapp.spaces.schemas import MAX_DOCUMENTS, DocumentOut, NewDocument
+from webapp.spaces.originals import NO_FILE, STALL_SECONDS, Original, has_older_vectors, lacks_vector
+from webapp.spaces.schemas import MAX_DOCUMENTS, DocumentOut
 from webapp.spaces.service import get_space, require_member
 from webapp.spaces.signals import originals_deleted, touch
 
@@ -39,20 +39,10 @@ class VectorProgress(NamedTuple):
     has_more: bool
 
 
-def add_document(user_id: int, space_id: int, fields: NewDocument) -> DocumentOut:
-    """Add a text to a space, by any member; it is indexed by a job. Raises NotFound, Conflict."""
-    return _add(user_id, space_id, fields.title, fields.content)
-
-
-def add_pages(user_id: int, space_id: int, title: str, pages: Sequence[str], original: Original = NONE) -> DocumentOut:
-    """As `add_document`, for a text with pages: passages found in it name their page."""
-    content = PAGE_END.join(page.replace(PAGE_END, "\n") for page in pages)
-    return _add(user_id, space_id, title, content, len(pages), original)
-
-
-def _add(
-    user_id: int, space_id: int, title: str, content: str, pages: int = 0, original: Original = NONE
+def add_document(
+    user_id: int, space_id: int, title: str, content: str, pages: int = 0, original: Original = NO_FILE
 ) -> DocumentOut:
+    """Add a text, its `pages` with PAGE_END between them; a job indexes it. Raises NotFound, Conflict."""
     get_space(user_id, space_id, lock=True)
     if count_rows(SpaceDocument.space_id == space_id) >= MAX_DOCUMENTS:
         raise Conflict("A space can hold %(max_documents)s documents.", max_documents=MAX_DOCUMENTS)
@@ -64,7 +54,7 @@ def _add(
         content=content,
         size=len(content),
         pages=pages,
-        **original.columns,
+        **original._asdict(),
         created_at=moment,
         updated_at=moment,
     )
@@ -120,14 +110,13 @@ def delete_document(user_id: int, space_id: int, document_id: int) -> None:
     touch(space_id)
 
 
-def retry_document(user_id: int, space_id: int, document_id: int) -> DocumentOut:
+def retry_document(user_id: int, space_id: int, document_id: int) -> None:
     """Index a failed document again. Raises NotFound."""
     if view_document(user_id, space_id, document_id).status == "failed":
         db.session.execute(
             update(SpaceDocument).where(SpaceDocument.document_id == document_id).values(status="queued")
         )
         enqueue_after_commit("index_document", document_id=document_id)
-    return view_document(user_id, space_id, document_id)
 
 
 def index_document(document_id: int, *, last_try: bool = False) -> VectorProgress:

@@ -66,9 +66,7 @@ def names_of(user_ids: Collection[int]) -> dict[int, str]:
 
 
 def invite(user_id: int, space_id: int, email: str) -> MemberOut:
-    """Invite an address, as the owner, alike whether or not it is known. Raises NotFound, Forbidden, Conflict for a
-    member.
-    """
+    """Invite an address, as the owner, alike whether or not it is known. Raises NotFound, Forbidden, Conflict."""
     get_space(user_id, space_id, owner=True, lock=True)
     rows = db.session.scalars(select(SpaceMember).where(SpaceMember.space_id == space_id)).all()
     invitee_id = db.session.scalar(select(User.user_id).where(User.email == email, User.is_active))

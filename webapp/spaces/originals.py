@@ -1,7 +1,7 @@
 """The original files of documents, and whether all their parts have vectors."""
 
-from dataclasses import asdict, dataclass
 from datetime import timedelta
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, and_, or_, select, update
 
@@ -11,25 +11,18 @@ from webapp.spaces.models import DocumentChunk, SpaceDocument
 from webapp.spaces.service import require_member
 
 
-@dataclass(frozen=True, slots=True)
-class Original:
+class Original(NamedTuple):
     """A stored file: the digest of its content, its kind and its name; all None for a text without a file."""
 
     digest: str | None = None
     media_type: str | None = None
     file_name: str | None = None
 
-    @property
-    def columns(self) -> dict[str, str | None]:
-        """Return the values for the columns of a document."""
-        return asdict(self)
+
+NO_FILE = Original()
 
 
-NONE = Original()
-
-
-@dataclass(frozen=True, slots=True)
-class StoredOriginal:
+class StoredOriginal(NamedTuple):
     """The original of a document, and how many pages its text has."""
 
     digest: str
@@ -50,7 +43,7 @@ def original_of(user_id: int, space_id: int, document_id: int) -> StoredOriginal
         raise NotFound("There is no such document.")
     if not (row.digest and row.media_type and row.file_name):
         raise NotFound("The original of this document is not kept, only its text.")
-    return StoredOriginal(row.digest, row.media_type, row.file_name, row.pages)
+    return StoredOriginal._make(row)
 
 
 STALL_SECONDS = 120

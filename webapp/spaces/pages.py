@@ -1,4 +1,4 @@
-"""Pages of spaces: the list, the home of one, its settings and members, leaving and deleting."""
+"""Pages of spaces: the list, one with its settings, members and documents, leaving and deleting."""
 
 from typing import Any, cast
 
@@ -7,16 +7,17 @@ from flask import flash, g, make_response, redirect, render_template, request, u
 from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import Conflict
-from webapp.http.forms import on_form, read_form
+from webapp.http.forms import on_form, read_form, require_version
 from webapp.http.validation import PageQuery
-from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.spaces import current_space, documents, members, service
 from webapp.spaces.api import limit_invitations
+from webapp.spaces.chunks import PAGE_END
 from webapp.spaces.models import Space
 from webapp.spaces.personas import PERSONAS
-from webapp.spaces.schemas import Invitation, NewOwner, NewSpace, SpaceChanges, SpaceQuery
+from webapp.spaces.schemas import Invitation, NewDocument, NewOwner, NewSpace, SpaceChanges, SpaceOut, SpaceQuery
 
 blueprint = PageBlueprint("spaces_pages", __name__, access="user")
 
@@ -25,18 +26,6 @@ HOME_PAGE_ITEMS = 5
 LABELS = N_(
     {"name": "The name", "description": "The description", "instructions": "The instructions", "persona": "This"}
 )
-
-
-@blueprint.app_context_processor
-def _spaces() -> dict[str, Any]:
-    """Return what the layout of any page may need; nothing is loaded unless a template asks for it."""
-    return {
-        "load_spaces": lambda: _choices().spaces,
-        "load_chosen_space": _chosen_space,
-        "count_invitations": lambda: _choices().invitations,
-        "space_names": service.names_of,
-        "personas": PERSONAS,
-    }
 
 
 def _chosen_space() -> Space | None:
@@ -106,6 +95,7 @@ def settings(space_id: int) -> ViewResult:
 @on_form(lambda errors, space_id: _settings(space_id, errors), LABELS, otherwise="name")
 def change(space_id: int) -> ViewResult:
     """Change name, description, instructions or persona."""
+    require_version(_values(service.view_space(current_user_id(), space_id)))
     service.update_space(current_user_id(), space_id, read_form(SpaceChanges))
     return commit_and_redirect(url_for(".about", space_id=space_id), _("Saved. It applies from the next reply."))
 
@@ -201,8 +191,13 @@ def _switch_to(space_id: int) -> ViewResult:
 def _settings(space_id: int, errors: dict[str, str] | None = None) -> str:
     service.require_member(current_user_id(), space_id)
     space = service.view_space(current_user_id(), space_id)
-    context = {"errors": errors or {}, "values": request.form or space.model_dump()}
+    stored = _values(space)
+    context = {"errors": errors or {}, "stored": stored, "values": request.form or stored}
     return render_template("spaces/settings.html", space=space, tab="settings", **context)
+
+
+def _values(space: SpaceOut) -> dict[str, Any]:
+    return space.model_dump(include=set(SpaceChanges.model_fields))
 
 
 def _people(space_id: int, errors: dict[str, str] | None = None) -> str:
@@ -214,3 +209,72 @@ def _people(space_id: int, errors: dict[str, str] | None = None) -> str:
         errors=errors or {},
         email=request.form.get("email", ""),
     )
+
+
+DOCUMENT_LABELS = N_({"title": "The title", "content": "The text"})
+
+
+@blueprint.get("/spaces/<int:space_id>/documents")
+def document_list(space_id: int) -> ViewResult:
+    return _documents(space_id)
+
+
+@blueprint.post("/spaces/<int:space_id>/documents")
+@on_form(lambda errors, space_id: _documents(space_id, errors), DOCUMENT_LABELS, otherwise="content")
+def add_document(space_id: int) -> ViewResult:
+    fields = read_form(NewDocument)
+    document = documents.add_document(current_user_id(), space_id, fields.title, fields.content)
+    return commit_and_redirect(
+        url_for(".document_list", space_id=space_id), _("“%(title)s” has been added.", title=document.title)
+    )
+
+
+@blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>")
+def show_document(space_id: int, document_id: int) -> ViewResult:
+    """A document; for HTMX, its line in the list with its progress."""
+    user_id = current_user_id()
+    document = documents.view_document(user_id, space_id, document_id)
+    space = service.view_space(user_id, space_id)
+    if wants_partial():
+        return render_template("spaces/_document.html", space=space, document=document)
+    text = documents.text_of(user_id, space_id, document_id)
+    return render_template(
+        "spaces/document.html", space=space, document=document, pages=text.split(PAGE_END), tab="documents"
+    )
+
+
+@blueprint.post("/spaces/<int:space_id>/documents/<int:document_id>/delete")
+def delete_document(space_id: int, document_id: int) -> ViewResult:
+    documents.delete_document(current_user_id(), space_id, document_id)
+    return commit_and_redirect(
+        url_for(".document_list", space_id=space_id), _("Deleted. Replies no longer draw on it.")
+    )
+
+
+@blueprint.post("/spaces/<int:space_id>/documents/<int:document_id>/retry")
+def retry_document(space_id: int, document_id: int) -> ViewResult:
+    """Retry preparing a document that could not be prepared."""
+    documents.retry_document(current_user_id(), space_id, document_id)
+    return commit_and_redirect(url_for(".document_list", space_id=space_id))
+
+
+def _documents(space_id: int, errors: dict[str, str] | None = None) -> str:
+    page = documents.list_documents(current_user_id(), space_id, PageQuery(limit=50, cursor=requested_cursor()))
+    return render_template(
+        "spaces/documents.html",
+        space=service.view_space(current_user_id(), space_id),
+        documents=page.items,
+        next_cursor=page.next_cursor,
+        tab="documents",
+        errors=errors or {},
+        values=request.form,
+    )
+
+
+blueprint.add_globals(
+    load_spaces=lambda: _choices().spaces,
+    load_chosen_space=_chosen_space,
+    count_invitations=lambda: _choices().invitations,
+    space_names=service.names_of,
+    personas=PERSONAS,
+)

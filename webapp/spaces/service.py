@@ -85,10 +85,7 @@ def require_member(user_id: int, space_id: int, *, lock: bool = False) -> None:
 
 
 def persona_in(user_id: int, space_id: int, persona: str | None) -> str | None:
-    """Return the persona that speaks in a space, a legacy's own by default, for what is put there.
-
-    Raises NotFound, Invalid.
-    """
+    """Return the persona that speaks in a space, a legacy's own by default. Raises NotFound, Invalid."""
     lock_space(space_id, shared=True)
     space = get_space(user_id, space_id)
     if space.kind != "legacy":

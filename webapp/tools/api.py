@@ -46,13 +46,8 @@ def set_web_access(body: WebAccessFields) -> WebAccessOut:
 @limiter.limit("30 per minute")
 def try_web_access() -> WebTest:
     """Search for a word with what is set up."""
-    return run_web_test()
-
-
-def run_web_test() -> WebTest:
-    """Test the engine, with nothing held meanwhile."""
     engine = web.engine_of(web.access())
-    db.session.rollback()
+    db.session.rollback()  # nothing is held meanwhile
     if engine is None:
         return WebTest(ok=True, detail="No search engine is set up; addresses that people write are read.")
     try:
@@ -79,14 +74,14 @@ def create_tool_server(body: NewToolServer) -> ToolServerOut:
 @blueprint.get("/tool-servers/<int:server_id>")
 def get_tool_server(server_id: Id) -> ToolServerOut:
     """One server with its tools."""
-    return _out(_row(server_id))
+    return _out(own_server(server_id))
 
 
 @blueprint.patch("/tool-servers/<int:server_id>")
 @session_only
 def change_tool_server(server_id: Id, body: ToolServerChanges) -> ToolServerOut:
     """Change a server, or which of its tools are on."""
-    row = _row(server_id)
+    row = own_server(server_id)
     servers.update_server(row, body)
     return _out(row)
 
@@ -95,17 +90,18 @@ def change_tool_server(server_id: Id, body: ToolServerChanges) -> ToolServerOut:
 @session_only
 def delete_tool_server(server_id: Id) -> None:
     """Delete a server with what was allowed on it."""
-    servers.delete_server(_row(server_id))
+    servers.delete_server(own_server(server_id))
 
 
 @blueprint.post("/tool-servers/<int:server_id>/test")
 @limit_tries
 def try_tool_server(server_id: Id) -> ToolServerOut:
     """Ask a server which tools it has."""
-    return _out(try_server(_row(server_id)))
+    return _out(try_server(own_server(server_id)))
 
 
-def _row(server_id: int) -> ToolServer:
+def own_server(server_id: int) -> ToolServer:
+    """Return a server that the caller manages. Raises NotFound."""
     return servers.get_server(current_user_id(), server_id, is_admin=is_admin())
 
 

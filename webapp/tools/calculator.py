@@ -1,26 +1,43 @@
-"""Exact arithmetic on one line of text, with limits on everything that could grow; nothing is run as code. Pure."""
+"""Exact arithmetic on one line of text, with limits on everything that could grow. Python's parser reads it; nothing is
+run as code. Pure."""
 
+import ast
 import math
+import operator
 import re
 from collections.abc import Callable
 from decimal import Decimal, DecimalException, localcontext
 from fractions import Fraction
 
 MAX_EXPRESSION_LENGTH = 400
-MAX_DEPTH = 40
 MAX_BITS = 6_000
 """The most bits of a number's numerator and denominator: about 1,800 digits."""
 DIGITS = 30
 _PRECISION = 60
 
 Number = Fraction
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?)"
-    r"|(?P<name>[A-Za-zπτ]\w*|√)|(?P<sign>\*\*|//|[-+*/%^!(),×÷·−]))"
+_ARITHMETIC = re.compile(r"(?:(?!\d(?![eE][+-]?\d)[^\W\d_])[\w .,()+\-*/%^!√×·÷−])+")
+"""The signs that an expression may have; no letter stands directly behind a number."""
+_AS_PYTHON = (
+    (r"[×·]", " * "),
+    (r"÷", " / "),
+    (r"−", "-"),
+    (r"\d", lambda digit: str(int(digit[0]))),
+    (r"(?<![\w.])0+(?=\d)", ""),
+    (r"%(?= ?(?:[-+*/%^!),]|$))", " .percent"),
+    (r"!", " .factorial"),
+    (r"\^", "**"),
+    (r"√", "~"),
 )
-_SYNONYMS = {"×": "*", "·": "*", "÷": "/", "−": "-", "**": "^"}
-_POWER, _SIGN, _PRODUCT, _SUM = 4, 3, 2, 1
-_BINARY = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT, "^": _POWER}
+"""How Python writes what people do: an attribute binds as tightly as a sign behind a number, ~ as a root before it."""
+_OPERATIONS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: lambda first, other: Fraction(first // other),
+    ast.Mod: operator.mod,
+}
 _CONSTANTS = {
     "pi": Fraction(Decimal("3.14159265358979323846264338327950288419716939937510582097494")),
     "e": Fraction(Decimal("2.71828182845904523536028747135266249775724709369995957496697")),
@@ -36,14 +53,31 @@ def calculate(expression: str) -> dict[str, str]:
     """Return an expression's value: `result` in decimals, `exact` if a fraction. Raises Unanswerable."""
     if len(expression) > MAX_EXPRESSION_LENGTH:
         raise Unanswerable(f"An expression has at most {MAX_EXPRESSION_LENGTH} characters.")
-    reader = _Reader(expression)
-    value = reader.evaluate()
+    reader = _Reader(_as_python(expression))
+    try:
+        value = reader.value(ast.parse(reader.text, mode="eval").body)
+    except ZeroDivisionError:
+        raise Unanswerable("Nothing can be divided by zero.") from None
+    except (SyntaxError, RecursionError, MemoryError):
+        raise Unanswerable(f"“{expression[:40]}” is not arithmetic.") from None
     if value.denominator == 1:
         return {"result": str(value.numerator)}
     result = {"result": _decimals(value)}
     if not reader.is_rounded and value.denominator < 1_000_000 and Fraction(result["result"]) != value:
         result["exact"] = f"{value.numerator}/{value.denominator}"
     return result
+
+
+def _as_python(expression: str) -> str:
+    text = " ".join(expression.split()).rstrip(" =")
+    # 1,234,567.5 is one number; in "max(1,234)" the comma separates two values nonetheless.
+    if "(" not in text:
+        text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
+    if not _ARITHMETIC.fullmatch(text):
+        raise Unanswerable(f"“{expression[:40]}” is not arithmetic.")
+    for pattern, replacement in _AS_PYTHON:
+        text = re.sub(pattern, replacement, text)
+    return text
 
 
 def _decimals(value: Fraction) -> str:
@@ -55,76 +89,37 @@ def _decimals(value: Fraction) -> str:
 
 
 class _Reader:
-    """Reads an expression by precedence; every intermediate number is kept within bounds."""
+    """Evaluates an expression; every intermediate number is kept within bounds."""
 
     def __init__(self, text: str) -> None:
-        self._tokens = _tokens(text)
-        self._index = 0
-        self._depth = 0
+        self.text = text
         self.is_rounded = False
 
-    def evaluate(self) -> Number:
-        value = self._part(0)
-        if self._index < len(self._tokens):
-            raise Unanswerable(f"“{self._tokens[self._index][1]}” does not fit there.")
-        return value
-
-    def _part(self, least: int) -> Number:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise Unanswerable("There are too many brackets inside each other.")
-        value = self._operand()
-        while True:
-            sign = self._sign()
-            if sign == "!":
-                self._index += 1
-                value = _factorial(value)
-            elif sign == "%" and not self._begins_operand(self._index + 1):
-                self._index += 1
-                value = value / 100
-            elif sign in _BINARY and _BINARY[sign] >= max(least, 1):
-                self._index += 1
-                # Powers group from the right, everything else from the left.
-                rest = self._part(_BINARY[sign] + (0 if sign == "^" else 1))
-                value = _check_size(self._apply(sign, value, rest))
-            else:
-                self._depth -= 1
-                return value
-
-    def _operand(self) -> Number:
-        if self._index >= len(self._tokens):
-            raise Unanswerable("The expression ends too early.")
-        kind, text = self._tokens[self._index]
-        self._index += 1
-        if kind == "number":
-            return _check_size(Fraction(Decimal(text.replace("_", ""))))
-        if kind == "name":
-            return self._read_name(text)
-        if text in "+-":
-            value = self._part(_SIGN)
-            return -value if text == "-" else value
-        if text == "(":
-            value = self._part(0)
-            self._close_bracket()
-            return value
-        raise Unanswerable(f"“{text}” does not fit there.")
-
-    def _read_name(self, name: str) -> Number:
-        key = name.lower() if name.isascii() else name
-        if key == "√":
-            return self._call("sqrt", [self._part(_POWER)])
-        if key in _CONSTANTS:
-            self.is_rounded = True
-            return _CONSTANTS[key]
-        if self._sign() != "(":
-            raise Unanswerable(f"“{name[:20]}” is not known here.")
-        self._index += 1
-        values = [] if self._sign() == ")" else [self._part(0)]
-        while self._sign() == ",":
-            self._index += 1
-            values.append(self._part(0))
-        self._close_bracket()
-        return self._call(key, values)
+    def value(self, node: ast.expr) -> Number:
+        text = ast.get_source_segment(self.text, node) or ""
+        match node:
+            case ast.Constant(value=int() | float()) if text[:1] in "0123456789.":
+                return _number(text)
+            case ast.Name() if text.lower() in _CONSTANTS:
+                self.is_rounded = True
+                return _CONSTANTS[text.lower()]
+            case ast.UnaryOp(op=ast.USub()):
+                return -self.value(node.operand)
+            case ast.UnaryOp(op=ast.UAdd()):
+                return self.value(node.operand)
+            case ast.UnaryOp(op=ast.Invert()):
+                return self._call("sqrt", [self.value(node.operand)])
+            case ast.Attribute(attr="percent"):
+                return self.value(node.value) / 100
+            case ast.Attribute(attr="factorial"):
+                return _factorial(self.value(node.value))
+            case ast.BinOp(op=ast.Pow()):
+                return _check_size(self._power(self.value(node.left), self.value(node.right)))
+            case ast.BinOp() if work := _OPERATIONS.get(type(node.op)):
+                return _check_size(work(self.value(node.left), self.value(node.right)))
+            case ast.Call(func=ast.Name(id=name), keywords=[]):
+                return self._call(name.lower(), list(map(self.value, node.args)))
+        raise Unanswerable(f"“{text[:20]}” is not known here.")
 
     def _call(self, name: str, values: list[Number]) -> Number:
         if name in _EXACT:
@@ -140,61 +135,26 @@ class _Reader:
         self.is_rounded |= name in _ROUNDED
         return _check_size(work(values))
 
-    def _apply(self, sign: str, first: Number, other: Number) -> Number:
-        if sign == "+":
-            return first + other
-        if sign == "-":
-            return first - other
-        if sign == "*":
-            return first * other
-        if sign == "^":
-            return self._power(first, other)
-        if other == 0:
-            raise Unanswerable("Nothing can be divided by zero.")
-        return first / other if sign == "/" else Fraction(first // other) if sign == "//" else first % other
-
     def _power(self, base: Number, exponent: Number) -> Number:
         if exponent.denominator == 1:
             size = max(base.numerator.bit_length(), base.denominator.bit_length())
             if base not in (0, 1, -1) and abs(exponent.numerator) * max(size - 1, 1) > MAX_BITS:
                 raise Unanswerable("That number is too large to write down.")
-            if base == 0 and exponent < 0:
-                raise Unanswerable("Nothing can be divided by zero.")
             return Fraction(base**exponent.numerator)
         if base < 0:
             raise Unanswerable("A root of a negative number is not a real number.")
         self.is_rounded = True
         return _in_decimals(lambda: _decimal(base) ** _decimal(exponent))
 
-    def _sign(self) -> str:
-        if self._index < len(self._tokens) and self._tokens[self._index][0] == "sign":
-            return self._tokens[self._index][1]
-        return ""
 
-    def _begins_operand(self, index: int) -> bool:
-        return index < len(self._tokens) and (self._tokens[index][0] != "sign" or self._tokens[index][1] == "(")
-
-    def _close_bracket(self) -> None:
-        if self._sign() != ")":
-            raise Unanswerable("A bracket is not closed.")
-        self._index += 1
-
-
-def _tokens(text: str) -> list[tuple[str, str]]:
-    # 1,234,567.5 is one number; in "max(1,234)" the comma separates two values nonetheless.
-    if "(" not in text:
-        text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
-    tokens, index, text = [], 0, text.rstrip(" =\n\t")
-    while index < len(text):
-        match = _TOKEN.match(text, index)
-        if match is None:
-            raise Unanswerable(f"“{text[index:].strip()[:20]}” is not arithmetic.")
-        kind = match.lastgroup or ""
-        tokens.append((kind, _SYNONYMS.get(match[kind], match[kind])))
-        index = match.end()
-    if not tokens:
-        raise Unanswerable("There is nothing to calculate.")
-    return tokens
+def _number(text: str) -> Number:
+    try:
+        value = Decimal(text.replace("_", ""))
+    except DecimalException:
+        raise Unanswerable(f"“{text[:20]}” is not known here.") from None
+    if abs(value.adjusted()) > MAX_BITS:
+        raise Unanswerable("That number is too large to write down.")
+    return _check_size(Fraction(value))
 
 
 def _check_size(value: Number) -> Number:

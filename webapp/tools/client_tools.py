@@ -29,8 +29,7 @@ _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class ClientTools:
-    """The tools that a request supplies for the model, in the protocol's terms, and the format of the
-    answer.
+    """The tools that a request supplies for the model, and the format of the answer, in the protocol's terms.
 
     `choice`, `parallel` and `form` (a `response_format`) go to the model unchanged; with `alone`, none of our tools are
     offered, because one of these must be called.
@@ -64,8 +63,10 @@ def with_clients(toolset: Toolset, client_tools: ClientTools | None) -> Toolset:
         names[own_name] = name
         new_tools.append(Tool(definition, "client", title=own_name))
     parameters: dict[str, Any] = options
-    if client_tools.choice is not None:
-        parameters["tool_choice"] = _rename_choice(client_tools.choice, names)
+    if isinstance(choice := client_tools.choice, dict):
+        parameters["tool_choice"] = {"type": "function", "function": {"name": names[choice["function"]["name"]]}}
+    elif choice is not None:
+        parameters["tool_choice"] = choice
     if client_tools.parallel is not None:
         parameters["parallel_tool_calls"] = client_tools.parallel
     return Toolset([*tools, *new_tools], toolset.now, parameters)
@@ -78,12 +79,6 @@ def _free(base: str, names: set[str]) -> str:
         name = f"{(_PREFIX + base)[: _MAX_NAME_LENGTH - 4]}_{number}"
         number += 1
     return name
-
-
-def _rename_choice(choice: str | dict[str, Any], names: Mapping[str, str]) -> str | dict[str, Any]:
-    if isinstance(choice, str):
-        return choice
-    return {"type": "function", "function": {"name": names[choice["function"]["name"]]}}
 
 
 def client_call_record(call: ToolCall, tool: Tool, turn_id: int, number: int) -> ToolRun:
@@ -128,9 +123,7 @@ def result_of(text: str) -> dict[str, Any]:
 def rounds_as_prompt(
     rounds: Iterable[tuple[int, str, Sequence[Mapping[str, Any]]]], limit: int
 ) -> list[dict[str, Any]]:
-    """Return the earlier parts of a reply (id, text, calls) as the prompt has them, with answers. Answers are
-    shortened, the longest first, to `limit` tokens in all.
-    """
+    """Return the earlier parts of a reply (id, text, calls) as messages, their answers cut to `limit` tokens in all."""
     rounds = list(rounds)
     calls_by_round = [[_answer_text(call) for call in calls] for _, _, calls in rounds]
     count = _largest_share([estimate_tokens(text) for texts in calls_by_round for text in texts], limit)

@@ -1,4 +1,4 @@
-"""The settings pages of the tools that replies may use: a person's own, and the web for admins."""
+"""The settings pages of the tools that replies may use: built-in ones, the web for admins, and MCP servers."""
 
 from typing import Any
 
@@ -6,29 +6,29 @@ from flask import flash, redirect, render_template, request, url_for
 
 from webapp.accounts import service as accounts
 from webapp.accounts.auth import current_user_id
+from webapp.accounts.identity import is_admin
 from webapp.conversations.schemas import ConversationChanges
 from webapp.conversations.service import update_conversation
 from webapp.conversations.tool_records import arguments_line, sources_of
 from webapp.db.base import db
-from webapp.http.forms import on_form, secret, validate
+from webapp.errors import Conflict, Invalid
+from webapp.http.forms import on_form, secret, sentences, validate
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
-from webapp.tools.api import run_web_test
+from webapp.tools import servers
+from webapp.tools.api import own_server, try_web_access
 from webapp.tools.error_texts import translate_result
-from webapp.tools.schemas import WebAccessFields
+from webapp.tools.models import ToolServer
+from webapp.tools.schemas import NewToolServer, ToolServerChanges, WebAccessFields
+from webapp.tools.servers import limit_tries, refusals_by_tool, try_server
 from webapp.tools.web import service
 from webapp.tools.web.providers import PROVIDERS
 
 blueprint = PageBlueprint("tools_pages", __name__, access="user")
 blueprint.add_app_template_filter(sources_of, "tool_sources")
 blueprint.add_app_template_filter(arguments_line, "tool_input")
-
-
-@blueprint.app_context_processor
-def _globe() -> dict[str, Any]:
-    """Return what the composer of any page may need."""
-    return {"web_is_on": lambda: bool(service.web_of_site())}
+blueprint.add_app_template_filter(translate_result, "told_of_tools")
 
 
 @blueprint.post("/c/<int:conversation_id>/web")
@@ -76,7 +76,7 @@ def set_web() -> ViewResult:
 @admin_blueprint.post("/web/test")
 def test_web() -> ViewResult:
     """Search for a word with what is set up."""
-    flash(translate_result(run_web_test().detail), "message")
+    flash(translate_result(try_web_access().detail), "message")
     return redirect(url_for(".index"), 303)
 
 
@@ -97,3 +97,84 @@ def _web_page(errors: dict[str, str] | None = None, fields: dict[str, Any] | Non
         providers=PROVIDERS,
         errors=errors,
     )
+
+
+servers_blueprint = PageBlueprint("tool_servers", __name__, url_prefix="/settings/tools/servers", access="user")
+
+SERVER_LABELS = N_({"name": "The name", "url": "The address", "token": "The token"})
+
+
+@servers_blueprint.post("")
+@limit_tries
+def create() -> ViewResult:
+    """Add a server, and immediately ask it which tools it has."""
+    fields: dict[str, Any] = {name: request.form.get(name, "").strip() for name in ("name", "url", "token")}
+    for_everyone = "for_everyone" in request.form
+    try:
+        row = servers.create_server(
+            current_user_id(), validate(NewToolServer, fields | {"for_everyone": for_everyone}), is_admin=is_admin()
+        )
+    except (Invalid, Conflict) as error:
+        db.session.rollback()
+        location = url_for("tools_admin.index" if for_everyone else "tools_pages.index")
+        flash(" ".join(sentences(error, SERVER_LABELS, otherwise="url").values()), "error")
+        return redirect(f"{location}#servers", 303)
+    db.session.commit()
+    server_id = row.server_id
+    try_server(row)
+    return redirect(url_for(".show", server_id=server_id), 303)
+
+
+@servers_blueprint.get("/<int:server_id>")
+def show(server_id: int) -> ViewResult:
+    return _server_page(own_server(server_id))
+
+
+@servers_blueprint.post("/<int:server_id>")
+@on_form(lambda errors, server_id: _server_page(own_server(server_id), errors), SERVER_LABELS, otherwise="url")
+def change(server_id: int) -> ViewResult:
+    """Change a server, or which of its tools are on."""
+    row = own_server(server_id)
+    form = request.form
+    fields: dict[str, Any] = {}
+    if "tools" in form:
+        fields["tools_on"] = form.getlist("tool")
+    else:
+        fields = {"name": form.get("name", "").strip(), "url": form.get("url", "").strip()}
+        fields |= {"is_enabled": "is_enabled" in form, **secret("token", "remove_token")}
+    servers.update_server(row, validate(ToolServerChanges, fields))
+    return commit_and_redirect(url_for(".show", server_id=server_id), _("Saved."))
+
+
+@servers_blueprint.post("/<int:server_id>/test")
+@limit_tries
+def test(server_id: int) -> ViewResult:
+    try_server(own_server(server_id))
+    return redirect(url_for(".show", server_id=server_id), 303)
+
+
+@servers_blueprint.post("/<int:server_id>/delete")
+def delete(server_id: int) -> ViewResult:
+    row = own_server(server_id)
+    location = url_for("tools_admin.index" if row.user_id is None else "tools_pages.index")
+    servers.delete_server(row)
+    return commit_and_redirect(f"{location}#servers", _("Server deleted."))
+
+
+@servers_blueprint.post("/grants/<int:grant_id>/delete")
+def revoke(grant_id: int) -> ViewResult:
+    """Ask again before a tool is called."""
+    servers.revoke(current_user_id(), grant_id)
+    return commit_and_redirect(url_for("tools_pages.index", _anchor="grants"), _("You will be asked again."))
+
+
+def _server_page(row: ToolServer, errors: dict[str, str] | None = None) -> str:
+    refusals = refusals_by_tool(row, current_user_id(), is_admin=is_admin())
+    return render_template("tools/server.html", row=row, error=" ".join((errors or {}).values()), refused=refusals)
+
+
+blueprint.add_globals(
+    web_is_on=lambda: bool(service.web_of_site()),
+    tool_servers_of=servers.servers_of,
+    tool_grants_of=servers.grants_of,
+)

@@ -1,20 +1,38 @@
 """The tools that a turn has: those of memory, the built-in ones, and those that were added."""
 
+import logging
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, Field, ValidationError
 
 from webapp.accounts.schemas import UserSettings
+from webapp.conversations.models import Message
+from webapp.db.base import db, write_transaction
 from webapp.i18n import dates
+from webapp.llm.errors import ModelError
+from webapp.llm.partial_calls import ToolCall
+from webapp.memories.learning import tools
+from webapp.memories.learning.model_call import reply_is_trusted
+from webapp.memories.store.writing import Vectors
+from webapp.providers.clients import embedder
 from webapp.tools.calculator import Unanswerable, calculate
-from webapp.tools.calls import definition_of, failure
+from webapp.tools.calls import ToolRun, call_record, definition_of, failure, parse_arguments
 from webapp.tools.date_arithmetic import UnclearDate, calculate_date
-from webapp.tools.memory import DEFINITIONS
 from webapp.tools.servers import tools_for
 from webapp.tools.toolset import Output, Tool, ToolContext, Toolset
 from webapp.tools.web.definitions import NAMES as WEB_NAMES
 from webapp.tools.web.service import web_of_site
+
+log = logging.getLogger(__name__)
+
+EMBEDDING_SECONDS = 3.0
+
+_ARGUMENTS: dict[str, type[BaseModel]] = {
+    "remember": tools.Remember,
+    "forget": tools.Forget,
+    "search_memories": tools.Search,
+}
 
 
 class Calculate(BaseModel):
@@ -86,7 +104,7 @@ MIN_WINDOW = 4_096
 """In a model's window of fewer tokens, results from outside would leave no room for a prompt."""
 DEFINITIONS_SHARE = 0.15
 
-_MEMORY = tuple(Tool(definition, "memory") for definition in DEFINITIONS)
+_MEMORY = tuple(Tool(definition_of(name, arguments), "memory") for name, arguments in _ARGUMENTS.items())
 _OURS = {tool.name for tool in (*_MEMORY, *BUILT_IN)} | set(WEB_NAMES)
 
 
@@ -99,16 +117,50 @@ def toolset_for(
     servers_for: int = 0,
     window: int = 16_000,
 ) -> Toolset:
-    """Return a turn's tools: `builtin` arithmetic and dates, the `web`, servers' tools of the user `servers_for`.
-
-    In a small `window` there is no room for tools that reach out.
-    """
-    tools = [*(_MEMORY if remembers else ())]
+    """Return a turn's tools, with the servers' of the user `servers_for`; in a small `window` none reach out."""
+    offered = [*(_MEMORY if remembers else ())]
     if builtin and settings.builtin_tools_enabled:
-        tools += BUILT_IN
+        offered += BUILT_IN
     roomy = window >= MIN_WINDOW
     if roomy and web:
-        tools += web_of_site()
+        offered += web_of_site()
     if roomy and servers_for:
-        tools += tools_for(servers_for, int(window * DEFINITIONS_SHARE), _OURS)
-    return Toolset(tools, datetime.now(dates.zone(settings.timezone)))
+        offered += tools_for(servers_for, int(window * DEFINITIONS_SHARE), _OURS)
+    return Toolset(offered, datetime.now(dates.zone(settings.timezone)))
+
+
+def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False, model_id: str | None = None) -> ToolRun:
+    """Make a call in a transaction of its own, for the model of this id; raises SQLAlchemyError, answers all else."""
+    arguments = parse_arguments(call.arguments)
+    try:
+        args = _ARGUMENTS[call.name].model_validate(arguments)
+    except KeyError:
+        return call_record(call, arguments, failure("There is no such tool."))
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
+        return call_record(call, arguments, failure(f"These arguments do not fit: {wrong}"))
+    vectors = _vectors(args.content) if isinstance(args, tools.Remember) else Vectors()
+    with write_transaction():
+        turn = db.session.get(Message, turn_id)
+        if turn is None:
+            return call_record(call, arguments, failure("The conversation is gone."))
+        if isinstance(args, tools.Remember):
+            is_trusted = reply_is_trusted(model_id)
+            output = tools.remember(turn, args, vectors, is_trusted=is_trusted, is_tainted=is_tainted)
+        elif isinstance(args, tools.Forget):
+            output = tools.forget(turn, args)
+        else:
+            output = tools.search(turn, cast(tools.Search, args))
+    if output.get("status") == "refused" and output.get("reason") in (None, "secret", "forgotten"):
+        # The record of the call must not hold the text either.
+        arguments = {name: value if name == "memory_id" else "[not kept]" for name, value in arguments.items()}
+    log.info("tool used", extra={"turn_id": turn_id, "tool": call.name, "status": output.get("status", "ok")})
+    return call_record(call, arguments, output)
+
+
+def _vectors(content: str) -> Vectors:
+    client = embedder()
+    try:
+        return Vectors({content: client.embed_query(content, timeout=EMBEDDING_SECONDS)}, client.model)
+    except ModelError:
+        return Vectors()

@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import delete, select, true
 
 from webapp.accounts.auth import current_user_id
-from webapp.db.base import add_row, db, delete_row, get_or_raise, now
-from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.db.base import add_row, db, delete_row, get_or_raise, now, own_row
+from webapp.errors import Conflict, Forbidden, Invalid, NotFound, require
 from webapp.extensions import app_settings, limiter
 from webapp.llm.capabilities import tool_fingerprint
 from webapp.llm.settings import Target
@@ -153,10 +153,7 @@ def is_offered(user_id: int, server_id: int, tool: str) -> bool:
 
 def revoke(user_id: int, grant_id: int) -> None:
     """Ask again before this tool is called. Raises NotFound."""
-    row = db.session.get(ToolGrant, grant_id)
-    if row is None or row.user_id != user_id:
-        raise NotFound("There is no such permission.")
-    delete_row(row)
+    delete_row(require(own_row(ToolGrant, user_id, grant_id), "There is no such permission."))
 
 
 def tools_for(user_id: int, tokens: int, names: Collection[str] = ()) -> list[Tool]:
@@ -250,4 +247,4 @@ def _fingerprints(row: ToolServer) -> dict[str, str]:
 
 def _targets() -> Iterable[Target]:
     home = app_settings().model
-    return [Target(HOME_ID, home.chat_model, home), *(offer.target for offer in catalogue.all())]
+    return [Target(HOME_ID, home.chat_model, home), *(offer.target for offer in catalogue.read().offered)]

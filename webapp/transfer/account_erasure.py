@@ -22,7 +22,7 @@ from webapp.extensions import redis
 from webapp.files.models import File
 from webapp.files.service import delete_file
 from webapp.files.storage import file_storage, key_of, picture_key
-from webapp.files.uploads import is_named
+from webapp.files.uploads import existing_contents
 from webapp.journeys.models import JourneyVersion
 from webapp.memories.models import Memory
 from webapp.spaces.models import Space, SpaceDocument, SpaceMember
@@ -168,7 +168,7 @@ def _files(contents: set[str], user_id: int) -> int:
 
 def _has_bytes(digest: str) -> bool:
     """Return whether there are still bytes of a content that no row names."""
-    result = is_named(digest)
+    result = bool(existing_contents(db.session, [digest]))
     db.session.rollback()
     archives = file_storage()
     return not result and (archives.size(key_of(digest)) is not None or any(archives.entries(picture_key(digest))))

@@ -37,11 +37,10 @@ from webapp.transfer.sources import Upload
 
 log = logging.getLogger(__name__)
 
-BATCH = 20
 GAINS = (" imported", " updated", " proposed", " restored")
 """The endings of the names of counts of something new."""
-MAX_WEIGHT, WEIGHT_OF_FILE = 200, 50
-"""The most messages written together; importing a file takes as long as writing WEIGHT_OF_FILE of them."""
+MAX_WEIGHT, WEIGHT_OF_FILE, LEAST_WEIGHT = 200, 50, 10
+"""The most memories written together; a message takes as long, a file and anything else as long as so many."""
 
 
 def run(import_id: int, *, seconds: float | None = None) -> str:
@@ -119,13 +118,17 @@ def _strip_forgotten(user_id: int, wordings: Iterable[str]) -> None:
 
 def _batch(parts: Iterator[Part]) -> list[Part]:
     """Return the next parts that are written together."""
-    batch: list[Part] = []
-    weight = 0
-    while len(batch) < BATCH and weight < MAX_WEIGHT and (part := next(parts, None)) is not None:
+    batch, weight = list[Part](), 0
+    while weight < MAX_WEIGHT and (part := next(parts, None)) is not None:
         batch.append(part)
-        if isinstance(part, ReadConversation):
-            weight += sum(1 + WEIGHT_OF_FILE * len(message.files) for message in part.messages)
+        weight += _weight(part)
     return batch
+
+
+def _weight(part: Part) -> int:
+    messages = part.messages if isinstance(part, ReadConversation) else ()
+    least = 1 if isinstance(part, ReadMemory) else LEAST_WEIGHT
+    return max(least, sum(1 + WEIGHT_OF_FILE * len(message.files) for message in messages))
 
 
 def queue_next_slice(import_id: int, job: str) -> str:
@@ -245,8 +248,7 @@ def _omissions(part: Part, result: WriteResult, files: ConversationFiles | None)
     """Return what of a conversation was not taken in, by kind."""
     if not isinstance(part, ReadConversation) or result.outcome not in ("imported", "updated"):
         return {}
-    counts = Counter({LeftOut.REFUSED_FILES: len(files.left_out) if files else 0})
-    return dict(+(part.left_out + counts))
+    return dict(+(part.left_out + Counter({LeftOut.REFUSED_FILES: len(files.left_out) if files else 0})))
 
 
 def _item(row: Import, part: Part, result: WriteResult, left_out: dict[str, int]) -> ImportItem:

@@ -216,7 +216,7 @@ def _model_and_price() -> tuple[str | None, Price]:
     target = background_choice()
     if target is None:
         return app_settings().model.background_model, None
-    prices = next(((o.input_price, o.output_price) for o in catalogue.all() if o.target.id == target.id), None)
+    prices = next(((o.input_price, o.output_price) for o in catalogue.read().offered if o.target.id == target.id), None)
     return target.model, prices
 
 

@@ -99,7 +99,7 @@ def write_project(user_id: int, source: str, part: ReadProject) -> WriteResult:
         origin = origin_of(source, "document", f"{part.source_id}/{fields.title}/{digest_of(text)}")
         # In a new space nothing was deleted; the sources are of one that is gone.
         if is_new or (fields.title not in titles and db.session.get(ImportSource, (user_id, origin)) is None):
-            _note_source(user_id, origin, add_document(user_id, space_id, fields).document_id)
+            _note_source(user_id, origin, add_document(user_id, space_id, fields.title, fields.content).document_id)
             count += 1
     db.session.flush()
     return WriteResult("imported" if is_new else "updated" if count else "unchanged", target_id=space_id)

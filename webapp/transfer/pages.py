@@ -16,7 +16,7 @@ from webapp.i18n.marks import N_, say
 from webapp.i18n.request_language import gettext as _, values_in
 from webapp.llm.errors import NoModel
 from webapp.providers.catalogue import has_worker
-from webapp.spaces.current_space import spaces_to_choose
+from webapp.spaces import current_space
 from webapp.transfer import conversation_download, export_jobs, import_learning, proposals, service
 from webapp.transfer.api import limit_transfers, send_export
 from webapp.transfer.models import Import
@@ -117,7 +117,7 @@ def show_import(import_id: int) -> ViewResult:
         "as_sentence": as_sentence,
         "next_cursor": page.next_cursor,
         "outcome": outcome,
-        "spaces": spaces_to_choose(current_user_id()),
+        "spaces": current_space.choices(current_user_id()).spaces,
         **_learning_section(row),
         "restorable": row.status == "ready" and service.is_restorable(row),
         "to_restore": _with_labels({f"{name} restored": count for name, count in expected.items()}),

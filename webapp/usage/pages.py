@@ -27,12 +27,6 @@ from webapp.usage.service import span
 blueprint = PageBlueprint("usage_pages", __name__, access="admin")
 
 
-@blueprint.app_context_processor
-def _limits() -> dict[str, Any]:
-    """Return what the composer on any page may ask for."""
-    return {"near_limit": lambda: service.limit_notice(current_user_id())}
-
-
 GROUPINGS = N_({"day": "By day", "model": "By model", "conversation": "By conversation"})
 ADMIN_GROUPINGS = N_({"day": "By day", "model": "By model", "user": "By person"})
 
@@ -185,3 +179,6 @@ def limit_bar(state: QuotaState) -> list[Part]:
     """Return a bar of the part of a limit that is used, full at the limit."""
     share = min(1.0, state.share())
     return stack([share], ["over" if share >= 1 else "chat"], 1)
+
+
+blueprint.add_globals(near_limit=lambda: service.limit_notice(current_user_id()))

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from math import fsum
 from typing import Any, TypeVar
 
 from sqlalchemy import and_, delete, or_, select
@@ -216,7 +217,7 @@ def report(user_id: int, query: UsageQuery, *, everyone: bool = False) -> UsageR
 
 def _line_of(key: str, label: str, rows: Sequence[Any]) -> UsageLine:
     """Return one line for some rows of `used`, with what they cost."""
-    prices = {o.target.id: (o.input_price, o.output_price) for o in catalogue.all()}
+    prices = {o.target.id: (o.input_price, o.output_price) for o in catalogue.read().offered}
 
     def price(row: Any) -> tuple[float | None, float | None] | None:
         """Return the price at the time of use, even if the model is gone or its price has changed since."""
@@ -225,15 +226,15 @@ def _line_of(key: str, label: str, rows: Sequence[Any]) -> UsageLine:
 
     input_counts, output_counts = dict.fromkeys(SOURCES, 0), dict.fromkeys(SOURCES, 0)
     cached = calls = 0
-    dollars: float | None = None
+    paid: list[float] = []
     for row in rows:
         tokens = int(row.input_tokens), int(row.cached_tokens), int(row.output_tokens)
         input_counts[row.source] += tokens[0]
         output_counts[row.source] += tokens[2]
         cached += tokens[1]
         calls += int(row.calls)
-        if (paid := cost(row.model, tokens, price(row))) is not None:
-            dollars = (dollars or 0.0) + paid
+        if (dollars := cost(row.model, tokens, price(row))) is not None:
+            paid.append(dollars)
     return UsageLine(
         key=key,
         label=label,
@@ -245,7 +246,7 @@ def _line_of(key: str, label: str, rows: Sequence[Any]) -> UsageLine:
         background_output_tokens=output_counts[BACKGROUND],
         cached_tokens=cached,
         calls=calls,
-        dollars=None if dollars is None else round(dollars, 6),
+        dollars=round(fsum(paid), 6) if paid else None,  # the same in any order of the rows
         is_estimated=any(row.estimated for row in rows),
     )
 

@@ -59,16 +59,16 @@ def test_more_small_pieces_come_before_a_few_large_ones():
     text = "The harbour is calm at night. " * 25
     found = [passage(n, text, group=n, core=lambda: (0, 29)) for n in range(1, 11)]
     found = [replace(item, content=item.content.replace("calm", f"calm{item.id}")) for item in found]
-    packed = pack(found, 700, ())
-    assert len(packed.excerpts) > 4
-    assert sum(len(candidate.passage.content) > 200 for candidate in packed.candidates[:2]) == 1
-    assert sum(estimate_tokens("".join(s.text for s in line)) + 1 for line in packed.lines()) <= 700
+    lines, candidates = pack(found, 700, ())
+    assert len(lines) > 4
+    assert sum(len(candidate.passage.content) > 200 for candidate in candidates[:2]) == 1
+    assert sum(estimate_tokens("".join(s.text for s in line)) + 1 for line in lines) <= 700
 
 
 def test_room_that_is_left_goes_to_whole_pieces():
     text = "The harbour is calm at night. " * 10
     found = [passage(n, f"{n} {text}", group=n, core=lambda: (0, 29)) for n in range(1, 5)]
-    assert all(len(candidate.passage.content) > 200 for candidate in pack(found, 2_000, ()).candidates)
+    assert all(len(candidate.passage.content) > 200 for candidate in pack(found, 2_000, ())[1])
 
 
 def test_the_receipt_names_the_places():
@@ -80,5 +80,5 @@ def test_the_receipt_names_the_places():
 
 def test_where_nothing_fits_no_core_is_looked_for():
     found = [passage(n, f"Reply {n}. " * 40, group=n, core=partial(pytest.fail, "looked for")) for n in range(1, 9)]
-    packed = pack([passage(0, "Yes."), *found], MIN_TOKENS - 1, ())
-    assert not packed.excerpts and {candidate.why_not for candidate in packed.candidates} == {NO_ROOM}
+    lines, candidates = pack([passage(0, "Yes."), *found], MIN_TOKENS - 1, ())
+    assert not lines and {candidate.why_not for candidate in candidates} == {NO_ROOM}

@@ -23,11 +23,10 @@ from webapp.db.conflicts import forget_session
 from webapp.db.engine import public_url
 from webapp.errors import Unavailable, reason
 from webapp.extensions import app_settings, redis
-from webapp.files.folder import Folder
-from webapp.files.storage import file_storage
+from webapp.files.storage import Folder, file_storage
 from webapp.llm.errors import classify_exception
 from webapp.llm.sdk import sync_client
-from webapp.providers.status import status
+from webapp.providers.model_choice import status
 from webapp.readiness import readiness
 from webapp.redis.clients import server_of
 from webapp.retrieval.changes import CHANNEL, CHANNELS
@@ -132,6 +131,7 @@ def servers() -> Iterator[Finding]:
         "redis": "Check REDIS_URL and that the server runs; give it memory and `maxmemory-policy noeviction`.",
         "migrations": "Run `flask --app wsgi prepare` with this version, once, before the processes start.",
     }
+    parts.pop("tables", None)  # they are checked by themselves, with their columns
     for part, state in parts.items():
         yield ok(part, "ok") if state == "ok" else fault(part, state, advice[part])
 

@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator
 
-from sqlalchemy import Index, Inspector, inspect, text
+from sqlalchemy import Index, Inspector, inspect
 from sqlalchemy.schema import CreateIndex
 
 from webapp.admin.doctor.findings import Finding, fault, ok, warning
 from webapp.db.base import db
+from webapp.db.migrations import refuse_weak_cascades
 from webapp.readiness import readiness
 
 MAX_NAMED = 5
-CASCADES = "innodb_native_foreign_keys"
-"""MySQL 9.6 and newer: without it, nothing can be deleted whose rows refer to one another, as messages do."""
 
 
 def tables() -> Iterator[Finding]:
@@ -23,9 +22,10 @@ def tables() -> Iterator[Finding]:
         advice = "Restore the backup from before the upgrade, and upgrade again."
         yield fault("tables", f"missing: {', '.join(missing[:MAX_NAMED])}", advice)
         return
-    if not _are_deletable():
-        advice = f"Start MySQL with {CASCADES}=ON, which is how earlier versions work."
-        yield fault("tables", "this version of MySQL deletes no conversations", advice)
+    try:
+        refuse_weak_cascades(db.session.connection())
+    except RuntimeError as error:
+        yield fault("tables", *str(error).split(". "))
     slow = list(_indexes(inspector))
     for index in slow[:MAX_NAMED]:
         statement = " ".join(str(CreateIndex(index).compile(dialect=db.engine.dialect)).split())
@@ -34,14 +34,6 @@ def tables() -> Iterator[Finding]:
         yield warning("tables", f"{len(slow) - MAX_NAMED} more indexes are missing", "Make these, and look again.")
     if not slow:
         yield ok("tables", f"{len(db.metadata.tables)} are as they should be")
-
-
-def _are_deletable() -> bool:
-    """Return whether the database deletes rows that refer to one another."""
-    if db.engine.dialect.name == "sqlite":
-        return True
-    row = db.session.execute(text("SHOW VARIABLES LIKE :name"), {"name": CASCADES}).first()
-    return row is None or row[1] == "ON"
 
 
 def _columns(inspector: Inspector) -> Iterator[str]:

@@ -104,7 +104,8 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
     toolset = with_clients(toolset, client)
     tool_tokens = toolset.result_tokens(size)
     tail = earlier.prompt(size, toolset) if earlier is not None else Tail()
-    # The last use of the rows: retrieval may give the connection back.
+    is_tainted = reply.is_tainted or tail.is_tainted or any(message.is_tainted for message in history)
+    # The last use of the rows: retrieval may give the connection back, after which each would be read again.
     composed = compose(
         conversation,
         owner,
@@ -148,7 +149,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
         offers=composed.offers,
         tokens=composed.context.tokens + tail.tokens,
         spare=composed.context.spare,
-        is_tainted=reply.is_tainted or tail.is_tainted or composed.is_tainted or any(m.is_tainted for m in history),
+        is_tainted=is_tainted or composed.is_tainted,
     )
 
 

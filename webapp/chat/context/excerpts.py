@@ -65,21 +65,14 @@ class Candidate:
     why_not: str
 
 
-@dataclass(slots=True)
-class PackedExcerpts:
-    """The excerpts that fit, best first, and all candidates by rank."""
-
-    excerpts: list[Excerpt] = field(default_factory=list)
-    candidates: list[Candidate] = field(default_factory=list)
-
-    def lines(self) -> list[Line]:
-        """Return the items of the prompt."""
-        return [excerpt.line(number) for number, excerpt in enumerate(self.excerpts, 1)]
-
-
-def pack(passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tuple[str, int]]) -> PackedExcerpts:
-    """Take what was retrieved by rank while it fits, FULL_EXCERPTS whole, others as cores, then as whole pieces."""
-    keys, packed, tokens_left = set(present), PackedExcerpts(), budget
+def pack(
+    passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tuple[str, int]]
+) -> tuple[list[Line], list[Candidate]]:
+    """Take what was retrieved by rank while it fits, FULL_EXCERPTS whole, others as cores, then as whole pieces; return
+    the items of the prompt, best first, and all candidates by rank."""
+    keys, tokens_left = set(present), budget
+    excerpts: list[Excerpt] = []
+    candidates: list[Candidate] = []
     cores: list[tuple[Excerpt, Candidate, RetrievedPassage]] = []
     by_group: dict[tuple[str, int], Excerpt] = {}
     texts: set[str] = set()
@@ -90,7 +83,7 @@ def pack(passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tu
         price = _price(excerpt, passage) if tokens_left >= MIN_TOKENS else tokens_left + 1
         is_present = (item.kind, item.id) in keys or text in texts
         candidate = Candidate(passage, price, PRESENT if is_present else NO_ROOM if price > tokens_left else "")
-        packed.candidates.append(candidate)
+        candidates.append(candidate)
         if candidate.why_not:
             continue
         if item.kind != "message":
@@ -99,7 +92,7 @@ def pack(passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tu
         tokens_left -= price
         if excerpt is None:
             excerpt = Excerpt()
-            packed.excerpts.append(excerpt)
+            excerpts.append(excerpt)
             if item.group:
                 by_group[item.kind, item.group] = excerpt
         excerpt.pieces.append(passage)
@@ -114,7 +107,7 @@ def pack(passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tu
             tokens_left -= price
             excerpt.pieces = [whole if piece is core else piece for piece in excerpt.pieces]
             candidate.passage = whole
-    return packed
+    return [excerpt.line(number) for number, excerpt in enumerate(excerpts, 1)], candidates
 
 
 def _price(excerpt: Excerpt | None, item: RetrievedPassage) -> int:

@@ -83,8 +83,7 @@ MIN_TOKENS = 8
 
 
 def fit_summaries(source: ContextInput, budget: int) -> Section:
-    """Fit the newest unbroken run of summaries in full, and before it all earlier ones in less detail: by overviews
-    where they exist, each cut to its share of the room. Oldest first."""
+    """Fit the newest unbroken run of summaries in full, and before it the earlier ones in less detail. Oldest first."""
     section = Section("summaries", budget)
     finest = [chunk for chunk in source.chunks if not chunk.level]
     newest_first = sorted(finest, key=lambda chunk: (chunk.start, chunk.end, chunk.id), reverse=True)

@@ -266,14 +266,14 @@ def fit_retrieved(source: ContextInput, budget: int, present: dict[tuple[str, in
     section = Section("retrieved", budget)
     passages: Sequence[RetrievedPassage] = source.retrieved
     frame = tokens_of(section_block("reference", _REFERENCE_NOTE, []))
-    packed = pack(passages, budget - frame, present)
-    while section.close("reference", _REFERENCE_NOTE, packed.lines()).tokens > budget:
+    lines, candidates = pack(passages, budget - frame, present)
+    while section.close("reference", _REFERENCE_NOTE, lines).tokens > budget:
         # Estimates are not quite additive: the last one is dropped.
-        last = max(rank for rank, candidate in enumerate(packed.candidates) if not candidate.why_not)
+        last = max(rank for rank, candidate in enumerate(candidates) if not candidate.why_not)
         passages = [*passages[:last], *passages[last + 1 :]]
-        packed = pack(passages, budget - frame, present)
+        lines, candidates = pack(passages, budget - frame, present)
     omitted_count = 0
-    for rank, candidate in enumerate(packed.candidates, 1):
+    for rank, candidate in enumerate(candidates, 1):
         if not candidate.why_not or omitted_count < MAX_SKIPPED:
             section.account(candidate.passage, rank, candidate.tokens, candidate.why_not)
             omitted_count += bool(candidate.why_not)

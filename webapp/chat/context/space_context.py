@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.legacies.fact_list import KnownFact, heading
 from webapp.legacies.facts import facts_for_prompt
@@ -42,13 +41,9 @@ class ConversationPlace:
     space_id: int | None
     persona: str | None
 
-    @classmethod
-    def of(cls, conversation: Conversation) -> "ConversationPlace":
-        return cls(conversation.user_id, conversation.conversation_id, conversation.space_id, conversation.persona)
-
 
 def place_of(
-    conversation: Conversation | ConversationPlace,
+    spot: ConversationPlace,
     *,
     remembers: bool,
     since: datetime | None = None,
@@ -60,42 +55,41 @@ def place_of(
     Memories that changed after `since` are in the group NEW. `version` is that of the user's memory, if already read;
     `always_used` are taken if they are of this version.
     """
-    user_id, space_id = conversation.user_id, conversation.space_id
+    user_id, space_id = spot.user_id, spot.space_id
     space = db.session.get(Space, space_id) if space_id is not None else None
     role = role_in(user_id, space.space_id) if space is not None else None
     if role is None:
         space = None
-    is_others = bool(space and space.instructions) and role != "owner"
+    bare = _without_memory(spot, space, is_others=bool(space and space.instructions) and role != "owner")
     if not remembers:
-        return replace(_without_memory(conversation, space), is_others=is_others)
+        return bare
     if version is None:
         version = current_version(user_id)
     if space is None and not version:  # nothing was ever remembered
-        return Place()
+        return bare
     if always_used is None or always_used.version != version:
         always_used = AlwaysUsed.read(user_id, version) if version else AlwaysUsed()
     if space is None:
-        return Place(known=always_used.items(since), standing=always_used.instructions(conversation.conversation_id))
+        return Place(known=always_used.items(since), standing=always_used.instructions(spot.conversation_id))
     # In a legacy a persona speaks: what holds everywhere else does not.
     is_legacy = space.kind == "legacy"
-    standing = always_used.instructions(conversation.conversation_id, space_id, everywhere=not is_legacy)
-    if not is_legacy:
-        memories = context_memories(user_id, space.space_id, since=since)
-        return Place(instructions=space.instructions, is_others=is_others, known=memories, standing=standing)
-    facts = facts_for_prompt(user_id, space.space_id)
-    return replace(_without_memory(conversation, space), is_others=is_others, facts=facts, standing=standing)
+    standing = always_used.instructions(spot.conversation_id, space_id, everywhere=not is_legacy)
+    if is_legacy:
+        return replace(bare, facts=facts_for_prompt(user_id, space.space_id), standing=standing)
+    return replace(bare, known=context_memories(user_id, space.space_id, since=since), standing=standing)
 
 
-def _without_memory(conversation: Conversation | ConversationPlace, space: Space | None) -> Place:
+def _without_memory(spot: ConversationPlace, space: Space | None, *, is_others: bool) -> Place:
     """Return the persona, and the space's instructions."""
     if space is None:
         return Place()
     if space.kind != "legacy":
-        return Place(instructions=space.instructions)
+        return Place(instructions=space.instructions, is_others=is_others)
     return Place(
-        opening=persona_prompt(conversation.persona, space.name),
-        label=f"persona/{conversation.persona or space.persona or 'default'}"[:100],
+        opening=persona_prompt(spot.persona, space.name),
+        label=f"persona/{spot.persona or space.persona or 'default'}"[:100],
         instructions=space.instructions,
+        is_others=is_others,
         facts_heading=heading(space.name),
         has_tools=False,
     )

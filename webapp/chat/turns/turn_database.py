@@ -26,7 +26,7 @@ from webapp.memories.prompt.conversation_memory import note_uses
 from webapp.telemetry import tracing
 from webapp.tools.calls import ToolRun
 from webapp.tools.client_tools import ClientTools
-from webapp.tools.memory import run_tool
+from webapp.tools.registry import run_tool
 
 STARTS, ENDS, SAVES, PICTURES = MAX_CONCURRENT, 2, 1, 1
 """How many threads read for turns that begin, write for those that end or use a tool, store running replies, and read

@@ -117,18 +117,16 @@ def _open_workbook(data: bytes) -> tuple[bytes, Any, bool]:
 
     for looks in _LOOKS:
         if looks:
-            data = _repack(
-                data,
-                lambda name, part: None if re.match(looks, name) else (name, _remove_styles(name, part, looks)),  # noqa: B023
-            )
+            data = _repack(data, lambda name, part: None if re.match(looks, name) else (name, part))  # noqa: B023
+        if looks == _LOOKS[-1]:
+            data = _repack(data, _remove_styles)
         with suppress(Exception):  # whatever the library says to what it does not know
             return data, openpyxl.load_workbook(io.BytesIO(data), data_only=True), looks != _LOOKS[-1]
     raise Unreadable("The workbook is damaged.")
 
 
-def _remove_styles(name: str, part: bytes, looks: str) -> bytes:
-    """Return a sheet whose cells name no styles, if these are among the looks that are left out."""
-    return _STYLE.sub(rb"\1", part) if looks == _LOOKS[-1] and name.startswith("xl/worksheets/") else part
+def _remove_styles(name: str, part: bytes) -> tuple[str, bytes]:
+    return name, _STYLE.sub(rb"\1", part) if name.startswith("xl/worksheets/") else part
 
 
 def _filled_rows(sheet: Any) -> Iterator[list[Any]]:

@@ -6,10 +6,9 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from webapp.conversations import default_titles, titles
+from webapp.conversations import titles
 from webapp.conversations.current_messages import earlier_versions
 from webapp.conversations.models import Conversation, Message
-from webapp.conversations.service import set_automatic_title
 from webapp.db.base import db, reads_only, write_transaction
 from webapp.db.conflicts import repeat_on_conflict
 from webapp.llm.errors import CutOffAnswer, MalformedOutput, ModelError
@@ -109,16 +108,16 @@ def _step(batch: ExtractionInput) -> Result:
 
 
 def _title(batch: ExtractionInput, suggestion: str | None) -> str | None:
-    title = default_titles.clean_model_title(
+    title = titles.clean_model_title(
         suggestion, " ".join(source.content for source in batch.call.sources), " ".join(batch.call.context)
-    ) or default_titles.title_from_words(batch.first_words)
+    ) or titles.title_from_words(batch.first_words)
     if not title:
         return None
     with write_transaction():
         db.session.get(Conversation, batch.conversation_id, with_for_update=True)
         if not batch.still_holds():
             return None  # it is made again in the next turn
-        return title if set_automatic_title(batch.conversation_id, title) else None
+        return title if titles.set_automatic_title(batch.conversation_id, title) else None
 
 
 ABOUT_USER = Reader(inputs.batches, _step, lambda batch: _write(batch, None))

@@ -88,10 +88,12 @@ class Journal:
         """Return the change set's id."""
         return self.change_set.change_set_id
 
-    def record_creation(self, memory: Memory) -> None:
-        """Record a memory that has just been added; it must have its id."""
-        memory.revision = 1
-        self._record(memory, before=None)
+    def record_creation(self, *memories: Memory) -> None:
+        """Record memories that have just been added; they must have their ids."""
+        for memory in memories:
+            memory.revision = 1
+            self._record(memory, before=None)
+        db.session.flush()
 
     def record_change(self, memory: Memory) -> None:
         """Record a memory whose fields have just been changed, as a new revision."""
@@ -99,6 +101,7 @@ class Journal:
         memory.revision = before + 1
         memory.updated_at = now()
         self._record(memory, before=before)
+        db.session.flush()
 
     def amend(self, memory: Memory) -> None:
         """Record a further change by this change set in the revision it already made of a memory."""
@@ -153,7 +156,6 @@ class Journal:
         if entry["after"] is None:  # until now there was only evidence
             entry["before"] = before
         entry["after"] = memory.revision
-        db.session.flush()
 
 
 def record_changes(

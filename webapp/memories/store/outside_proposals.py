@@ -8,7 +8,7 @@ from datetime import date, datetime
 
 from sqlalchemy import select
 
-from webapp.db.base import add_row, db, now
+from webapp.db.base import db, now
 from webapp.memories.models import Memory
 from webapp.memories.rules.kinds import CONTENT_MAX, VALUE_MAX, canonical_fact_key, canonical_value, category_of
 from webapp.memories.rules.secrets import find_secret
@@ -73,23 +73,23 @@ def propose(user_id: int, proposals: Iterable[Proposal], *, cause: str, space_id
     tombstones = tombstone_set(user_id)
     counts: Counter[str] = Counter()
     forgotten: set[str] = set()
-    journal: Journal | None = None
-    pieces = [(item, piece) for item in proposals for piece in _pieces(item.content)]
-    hashes = _stored_hashes(user_id, [statement_hash(piece) for _, piece in pieces])
+    rows: list[Memory] = []
+    pieces = [(item, piece, statement_hash(piece)) for item in proposals for piece in _pieces(item.content)]
+    known = _stored_hashes(user_id, [digest for _, _, digest in pieces])
     facts = _facts_in_use(user_id, space_id)
     similar = defaultdict(list)
     for memory in facts:
         similar[_start(memory.content)].append(memory)
-    for item, piece in pieces:
+    for item, piece, digest in pieces:
         fact = fact_in(item, piece, similar[_start(piece)])
-        outcome = "empty" if not piece else _refusal(piece, fact, hashes, tombstones)
+        outcome = "known" if piece and digest in known else _outcome(piece, fact, tombstones)
         if fact and outcome == "proposed" and any(fact.agrees_with(memory) for memory in facts):
             outcome = "known"
         counts[outcome] += 1
         forgotten.update([piece] if outcome == "forgotten" else [])
         if outcome != "proposed":
             continue
-        journal = journal or Journal(user_id, cause)
+        known.add(digest)
         row = Memory(
             user_id=user_id,
             memory_type=item.kind,
@@ -103,14 +103,21 @@ def propose(user_id: int, proposals: Iterable[Proposal], *, cause: str, space_id
             category=fact.category if fact else None,
             fact_value=fact.value if fact else None,
             asserted_at=item.at or now(),
-            statement_hash=statement_hash(piece),
+            statement_hash=digest,
         )
-        add_row(row)
-        journal.record_creation(row)
-        hashes.add(row.statement_hash)
-    if journal is not None:
-        journal.close({"added": counts["proposed"], "in_review": counts["proposed"]})
-    return ProposalCounts(dict(counts), journal.id if journal else None, frozenset(forgotten))
+        rows.append(row)
+    return ProposalCounts(dict(counts), _store(user_id, cause, rows), frozenset(forgotten))
+
+
+def _store(user_id: int, cause: str, rows: list[Memory]) -> int | None:
+    """Add the rows in as few statements as the database takes; return the id of their change set, if there are any."""
+    if not rows:
+        return None
+    db.session.add_all(rows)
+    db.session.flush()
+    journal = Journal(user_id, cause)
+    journal.record_creation(*rows)
+    return journal.close({"added": len(rows), "in_review": len(rows)}).change_set_id
 
 
 def fact_in(item: Proposal, piece: str, facts: Iterable[KeyedFact]) -> KeyedFact | None:
@@ -150,10 +157,10 @@ def _facts_in_use(user_id: int, space_id: int | None) -> list[KeyedFact]:
     return [KeyedFact(key, category, value, content) for key, category, value, content in rows if key]
 
 
-def _refusal(piece: str, fact: KeyedFact | None, hashes: set[str], tombstones: TombstoneSet) -> str:
+def _outcome(piece: str, fact: KeyedFact | None, tombstones: TombstoneSet) -> str:
+    if not piece:
+        return "empty"
     key, value = (fact.key, fact.value) if fact else (None, None)
-    if statement_hash(piece) in hashes:
-        return "known"
     if tombstones.forbids(piece, key, value) or tombstones.quotes_in(piece):
         return "forgotten"
     return "secret" if find_secret(piece, key, value) else "proposed"

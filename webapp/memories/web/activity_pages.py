@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
-from typing import Any
 
 from flask import flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
@@ -41,14 +40,6 @@ from webapp.memories.web.pages import CHANGED, fragment, undo_in_notice
 from webapp.rendering import reader_zone
 
 blueprint = PageBlueprint("memory_activity", __name__, access="user")
-
-
-@blueprint.app_context_processor
-def _template_values() -> dict[str, Any]:
-    return {
-        "uses_of_forgotten": uses_of_forgotten,
-        "space_documents_on": lambda: user_settings(current_user_id()).space_documents_enabled,
-    }
 
 
 def uses_of_forgotten(row: MemoryChangeSet) -> Uses:
@@ -271,3 +262,9 @@ def switch_space_documents() -> ViewResult:
     if not wants_partial():
         return redirect(url_for("memories.page"), 303)
     return render_template("memories/_space_documents.html")
+
+
+blueprint.add_globals(
+    uses_of_forgotten=uses_of_forgotten,
+    space_documents_on=lambda: user_settings(current_user_id()).space_documents_enabled,
+)

@@ -201,11 +201,6 @@ def _forgotten_text(number: int) -> str:
     return ngettext("%(num)s memory forgotten.", "%(num)s memories forgotten.", number)
 
 
-@blueprint.app_context_processor
-def _template_values() -> dict[str, Any]:
-    return {"proposed_under": proposals_under_reply}
-
-
 def proposals_under_reply(message: Any) -> list[proposals.Proposal]:
     """Return what a reply proposes to its reader and is still waiting."""
     return proposals.reply_proposals(current_user_id(), message) if current_identity() is not None else []
@@ -234,3 +229,6 @@ def settle(message_id: int) -> ViewResult:
     flash(_("Decided."), "message")
     location = url_for("conversations_pages.show", conversation_id=reply.conversation_id, _anchor=f"m-{message_id}")
     return redirect(location, 303)
+
+
+blueprint.add_globals(proposed_under=proposals_under_reply)

@@ -8,11 +8,13 @@ from flask import current_app, g, redirect, render_template, request, url_for
 from sqlalchemy import select
 
 from webapp.accounts.auth import current_identity, current_user_id
+from webapp.background.queues import background_failure
 from webapp.conversations.message_views import MESSAGES_SHOWN
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound
+from webapp.extensions import redis
 from webapp.http.forms import first_sentence, read_form, sentences
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_
@@ -34,25 +36,6 @@ CORRECTED = f"{CHANGED}, memories:corrected"
 """The events after the person changed memory by hand: what replies show as remembered is fetched again, too."""
 _SHOWN_STATES = re.compile(r"(\d{1,18}) ?([\w. ]*)", re.ASCII)
 LABELS = N_({"content": "The memory", "category": "The category", "memory_type": "The kind", "until": "The last day"})
-
-
-@blueprint.record_once
-def _words(state: Any) -> None:
-    """Register names that macros see too: they are compiled once, without the context of a page."""
-    state.app.jinja_env.globals["memory_words"] = texts
-
-
-@blueprint.app_context_processor
-def _panel() -> dict[str, Any]:
-    """Return what the templates of any page may need; nothing is loaded unless one asks for it."""
-    return {
-        "load_switches": lambda conversation=None: switches(current_user_id(), conversation),
-        "remembered_under": changes_under_reply,
-        "load_facets": lambda filters, spaces: facets.facets(current_user_id(), filters, spaces),
-        "other_lists": lambda: cards.other_lists(current_user_id()),
-        "review_count": review_count,
-        "note_messages": note_messages,
-    }
 
 
 def review_count() -> int:
@@ -277,3 +260,15 @@ def _reason(error: Conflict) -> str:
     if error.errors:
         return N_("There is already a memory for this. Change that one, or archive it first.")
     return error.detail or first_sentence(sentences(Invalid(error.detail), LABELS).values())
+
+
+blueprint.add_globals(
+    load_switches=lambda conversation=None: switches(current_user_id(), conversation),
+    remembered_under=changes_under_reply,
+    load_facets=lambda filters, spaces: facets.facets(current_user_id(), filters, spaces),
+    other_lists=lambda: cards.other_lists(current_user_id()),
+    review_count=review_count,
+    memories_wait=lambda: bool(background_failure(redis())),
+    note_messages=note_messages,
+    memory_words=texts,
+)

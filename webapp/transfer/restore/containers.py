@@ -22,7 +22,7 @@ from webapp.journeys.models import ConversationPoint, Journey, JourneyVersion
 from webapp.spaces.chunks import PAGE_END, parts_of
 from webapp.spaces.documents import add_parts
 from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember, SpaceVersion
-from webapp.spaces.originals import NONE, Original
+from webapp.spaces.originals import Original
 from webapp.spaces.schemas import MAX_DOCUMENTS
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.restore.values import RestoreBatch, attributes, is_id, moment
@@ -76,7 +76,7 @@ def _document(batch: RestoreBatch, space_id: int, line: dict[str, Any]) -> None:
         size=len(fields["content"]),
         updated_at=created_at,
         **fields,
-        **batch.originals.get(line.get("document_id") or 0, NONE).columns,
+        **batch.originals.get(line.get("document_id") or 0, Original())._asdict(),
     )
     add_row(row)
     batch.note("document", [(line.get("document_id"), row.document_id)])

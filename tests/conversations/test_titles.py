@@ -2,7 +2,7 @@
 
 import pytest
 
-from webapp.conversations.default_titles import clean_model_title, fits_source, tidy
+from webapp.conversations.titles import clean_model_title, fits_source, tidy
 
 GERMAN = "Wie entkalke ich meine Kaffeemaschine, ohne Essig zu benutzen? Am besten mit Zitronensäure."
 
