@@ -1,7 +1,11 @@
 """Mail goes out encrypted, to the server that it is for: STARTTLS, TLS from the first byte, and certificates."""
 
+import socket
 import ssl
+import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
 from testkit.processes import free_port
+from webapp.accounts import smtp
 from webapp.accounts.smtp import MailUnavailable, send
 from webapp.config import Settings
 
@@ -84,6 +89,22 @@ def test_mail_is_sent_over_tls_to_a_server_with_a_good_certificate(serve, trust_
     deliver(settings)
     assert b"1.secret" in postman.letters[0] and postman.over_tls == [True]
     assert postman.logins == [(b"chat", b"between us")]
+
+
+@pytest.mark.parametrize("limit", ["SECONDS", "MOST"])
+def test_a_reply_without_an_end_is_given_up(monkeypatch, limit):
+    monkeypatch.setattr(smtp, limit, 1)
+
+    def greet() -> None:
+        with listener.accept()[0] as connection, suppress(OSError):
+            while True:
+                connection.sendall(b"220-Welcome\r\n")
+                time.sleep(0.05)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=greet, daemon=True).start()
+        with pytest.raises(MailUnavailable, match="SMTPServerDisconnected"):
+            smtp.check(Settings(smtp_host="127.0.0.1", smtp_port=listener.getsockname()[1], smtp_tls="none"))
 
 
 @pytest.mark.parametrize("tls", ["starttls", "tls"])

@@ -1,18 +1,71 @@
 """Authlib's client, for what providers do that it does not know. Loaded only where a provider is configured."""
 
-from typing import Any
+import io
+from typing import Any, cast
 
+import requests
 from authlib.integrations.flask_client import FlaskOAuth2App
+from authlib.integrations.requests_client import OAuth2Session
 from joserfc import jwt
 from joserfc.errors import BadSignatureError, UnsupportedAlgorithmError
 from joserfc.jwk import KeySet, OctKey
 from joserfc.jws import JWSRegistry
+from requests import PreparedRequest
+from requests.adapters import HTTPAdapter
+from requests.structures import CaseInsensitiveDict
+from requests.utils import select_proxy
 
+from webapp.network import http_client
+from webapp.network.outbound import RequestFailed, RequestRefused
+
+SECONDS = 10.0
+MOST = 1_000_000
+"""How many bytes an answer may have; a long list of groups is some 20 kB."""
 _BASIC, _POST = "client_secret_basic", "client_secret_post"
+
+
+class _Transport(HTTPAdapter):
+    """Asks by our client, whose limits hold for the whole of an answer, or by Requests' through a proxy."""
+
+    def send(self, prepared: PreparedRequest, **options: Any) -> requests.Response:  # type: ignore[override]
+        """Return the answer. Raises requests.ConnectionError."""
+        url, body = prepared.url or "", cast("str | bytes | None", prepared.body)
+        if select_proxy(url, options.get("proxies")):
+            return super().send(prepared, **options)
+        headers: dict[str, Any] = {name.title(): value for name, value in prepared.headers.items()}
+        try:
+            answer = http_client.request(
+                prepared.method or "GET",
+                url,
+                body=body.encode() if isinstance(body, str) else body,
+                headers=headers | {"Accept-Encoding": "identity"},
+                seconds=SECONDS,
+                most=MOST,
+                allowed=None,
+            )
+        except (RequestFailed, RequestRefused) as error:
+            raise requests.ConnectionError(str(error), request=prepared) from error
+        response = requests.Response()
+        response.status_code, response.raw, response.encoding = answer.status, io.BytesIO(answer.body), "utf-8"
+        response.headers = CaseInsensitiveDict(answer.headers)
+        response.url, response.request = url, prepared
+        return response
+
+
+class _Session(OAuth2Session):  # type: ignore[misc]
+    """Requests' session, with our transport."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, default_timeout=SECONDS, **more)
+        self.max_redirects = 3
+        for scheme in ("https://", "http://"):
+            self.mount(scheme, _Transport())
 
 
 class OidcClient(FlaskOAuth2App):  # type: ignore[misc]
     """A client of a provider that may want the secret in the form, sign with it, sign its userinfo, or change keys."""
+
+    client_cls = _Session
 
     def load_server_metadata(self) -> dict[str, Any]:
         """Return the provider's description of itself, with what is to be done about it."""

@@ -23,7 +23,6 @@ log = logging.getLogger(__name__)
 blueprint = PageBlueprint("oidc_pages", __name__)
 
 NEXT = "oidc_next"
-TIMEOUT = 10
 
 
 def init_oidc(app: Flask, settings: Settings) -> None:
@@ -48,7 +47,6 @@ def init_oidc(app: Flask, settings: Settings) -> None:
         client_kwargs={
             "scope": settings.oidc_scope,
             "code_challenge_method": "S256",
-            "timeout": TIMEOUT,
             "token_endpoint_auth_method": "client_secret_basic" if settings.oidc_client_secret else "none",
         },
     )

@@ -1,18 +1,25 @@
 """Sends one e-mail by SMTP as the SMTP_* settings say. Its content is up to the caller."""
 
 import hashlib
+import io
 import smtplib
+import socket
 import ssl
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from email.message import EmailMessage
 from email.utils import format_datetime
+from typing import Any, cast
 
 from webapp.config import Settings
 from webapp.db.base import now
 from webapp.errors import Unavailable
 
 SECONDS = 20.0
+"""How long the server may take for a reply, to its end."""
+MOST = 65_536
+"""How many bytes a reply may have."""
 
 
 class MailRefused(Exception):
@@ -25,6 +32,46 @@ class MailUnavailable(Unavailable):
 
 class MailDeliveryUnknown(MailUnavailable):
     """The connection broke while the message was handed over: the mail server may have taken it."""
+
+
+class _Replies(io.RawIOBase):
+    """A server's replies, each up to its limits: smtplib would read the lines of one for ever."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection, self._end, self._left = connection, 0.0, 0
+
+    def await_next(self) -> None:
+        """Begin the limits of the next reply."""
+        self._end, self._left = time.monotonic() + SECONDS, MOST
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Return how many bytes have been read. Raises TimeoutError, OSError."""
+        seconds = self._end - time.monotonic()
+        if seconds <= 0 or self._left <= 0:
+            raise TimeoutError("the reply has no end")
+        self._connection.settimeout(seconds)
+        size = self._connection.recv_into(buffer)
+        self._connection.settimeout(SECONDS)
+        self._left -= size
+        return size
+
+
+class _Limited(smtplib.SMTP):
+    """A client that reads no reply without an end."""
+
+    def getreply(self) -> tuple[int, bytes]:
+        """Return the code and the text of a reply."""
+        self.file = self.file or io.BufferedReader(_Replies(cast(socket.socket, self.sock)))
+        self.file.raw.await_next()
+        return super().getreply()
+
+
+class _LimitedTLS(_Limited, smtplib.SMTP_SSL):
+    """The same, over TLS from the first byte."""
 
 
 def check(settings: Settings) -> None:
@@ -61,11 +108,11 @@ def _sign_in(settings: Settings) -> Iterator[smtplib.SMTP]:
     away: type[MailUnavailable] = MailUnavailable
     try:
         if settings.smtp_tls == "tls":
-            server: smtplib.SMTP = smtplib.SMTP_SSL(
+            server: smtplib.SMTP = _LimitedTLS(
                 settings.smtp_host, settings.smtp_port, timeout=SECONDS, context=ssl.create_default_context()
             )
         else:
-            server = smtplib.SMTP(settings.smtp_host, settings.smtp_port, timeout=SECONDS)
+            server = _Limited(settings.smtp_host, settings.smtp_port, timeout=SECONDS)
         with server:
             if settings.smtp_tls == "starttls":
                 server.starttls(context=ssl.create_default_context())
