@@ -36,7 +36,7 @@ on("submit", "form[data-delete]", (event, form) => {
   ask(event, form.dataset.delete, form.getAttribute("action").replace(/\/[^/]+$/, ""));
 }, { capture: true });
 
-on("submit", "form[data-delete-choice]", (event, form) => {
+on("submit", "dialog form[data-delete-choice]", (event, form) => {
   event.preventDefault();
   form.closest("dialog").close();
   act(event.submitter?.value === "forget" ? "delete-with-memories" : "delete", form.dataset.deleteChoice, base);

@@ -117,6 +117,10 @@ def test_a_conversation_is_deleted_or_archived_in_the_list_and_taken_back(titles
     expect(page.locator(".toast-text")).to_have_text("Restored “Drop me”.")  # under the pointer no list would change
     expect(page.locator(".title-text")).to_have_text("Drop me")  # which was open
     expect(page).to_have_url(address)
+    page.goto(f"{address}/delete")
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.locator(".toast-text")).to_have_text("Deleted “Drop me”.")
+    page.keyboard.press("Control+z")
     items(page).first.hover()
     page.get_by_role("button", name="Delete “Drop me”").click()
     expect(items(page)).to_have_text(["Keep me"])
