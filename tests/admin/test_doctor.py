@@ -135,17 +135,6 @@ def test_redis_without_channels(app_context, monkeypatch, silent_redis_url):
         assert finding.state == "warning" and states(look(checks.redis_server), "redis") == {"ok"}
 
 
-@pytest.mark.mysql_only
-def test_database_away(app_context, servers):
-    servers.stop_database()
-    try:
-        findings = look(checks.servers, checks.database)
-    finally:
-        servers.start_database()
-    assert states(findings, "database") == {"fault"} and not states(findings, "migrations")
-    assert "cannot be checked: Can't connect" in findings[-1].text
-
-
 @pytest.mark.parametrize(("off", "state"), [(0.2, "ok"), (-3.0, "warning"), (3600.0, "fault")])
 def test_clocks(off, state):
     finding = clock("redis", off)

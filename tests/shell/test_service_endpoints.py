@@ -10,6 +10,7 @@ from redis import Redis
 from sqlalchemy import text
 
 from webapp.admin.doctor import checks
+from webapp.admin.doctor.checks import run_checks
 from webapp.db.base import db
 from webapp.db.engine import database_file
 
@@ -34,16 +35,17 @@ def test_redis_away_is_named(app, servers, anonymous, monkeypatch, url, state):
 
 
 @pytest.mark.mysql_only
-def test_database_away_is_named(app, servers, anonymous):
+def test_database_away_is_named(app_context, servers, anonymous):
     servers.stop_database()
     try:
-        ready = anonymous.get("/readyz")
-        assert ready.status_code == 503
-        assert ready.get_json() == {"status": "not ready", "database": "away", "redis": "ok", "migrations": "unknown"}
+        ready, findings = anonymous.get("/readyz"), run_checks((checks.servers, checks.database))
         assert anonymous.get("/healthz").status_code == 200
     finally:
         servers.start_database()
-    assert anonymous.get("/readyz").status_code == 200
+    states = {"status": "not ready", "database": "away", "redis": "ok", "migrations": "unknown"}
+    assert (ready.status_code, ready.get_json()) == (503, states)
+    assert {finding.part for finding in findings if finding.state == "fault"} == {"database"}
+    assert "cannot be checked: Can't connect" in findings[-1].text
 
 
 @pytest.mark.skipif(os.environ.get("TEST_DB") != "sqlite", reason="about SQLite's file")
