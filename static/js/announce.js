@@ -1,5 +1,5 @@
 // Reads a reply to screen readers by the sentence while it is written, never by the token.
-import { $ } from "./dom.js";
+import { $, make } from "./dom.js";
 
 // Between two looks at what a reply says: each lays out the page.
 const PAUSE_MS = 500;
@@ -11,9 +11,7 @@ function announce(text) {
   const words = text.replace(/\s+/g, " ").trim();
   if (!words) return;
   const announcer = $("#announcer");
-  const line = document.createElement("p");
-  line.textContent = words;
-  announcer.append(line);
+  announcer.append(make("p", { textContent: words }));
   while (announcer.children.length > 4) announcer.firstChild.remove();
 }
 

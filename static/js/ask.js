@@ -1,14 +1,13 @@
 // What cannot be undone, and has no page of its own that asks, asks once: its button says what it does, and may say in
 // `data-ask` what follows.
-import { $, on } from "./dom.js";
+import { $, make, on } from "./dom.js";
 import { t } from "./i18n.js";
 
 const confirmed = new WeakSet();
 
 function ask(button) {
   const what = button.getAttribute("aria-label") ?? button.textContent.trim();
-  const dialog = document.createElement("dialog");
-  dialog.className = "dialog";
+  const dialog = make("dialog", { className: "dialog" });
   dialog.setAttribute("aria-labelledby", "ask-title");
   dialog.innerHTML = `<form method="dialog"><h2 id="ask-title" dir="auto"></h2><p></p><div class="form-actions">
     <button class="button button-danger" value="yes"></button><button class="button" autofocus></button></div></form>`;

@@ -1,5 +1,5 @@
 // The composer: Enter sends, the words appear in the thread at once, and come back if they did not arrive.
-import { $, $$, checkNetwork, isOffline, isTouch, on, onContent, randomKey, size } from "./dom.js";
+import { $, $$, checkNetwork, isOffline, isTouch, make, on, onContent, randomKey, size } from "./dom.js";
 import { form, read, text, write } from "./drafts.js";
 import { add } from "./files.js";
 import { newest } from "./news.js";
@@ -15,13 +15,7 @@ let byPointer = false;
 const canGrow = CSS.supports("field-sizing", "content");
 
 function showMessage(message) {
-  const box = $("#composer-error");
-  box.replaceChildren();
-  if (!message) return;
-  const line = document.createElement("p");
-  line.className = "field-hint";
-  line.textContent = message;
-  box.append(line);
+  $("#composer-error").replaceChildren(...(message ? [make("p", { className: "field-hint", textContent: message })] : []));
 }
 
 function refresh() {

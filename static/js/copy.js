@@ -1,14 +1,12 @@
 // Copy buttons: of a block of code, of a message as it was written, of a token.
-import { $, on } from "./dom.js";
+import { $, make, on } from "./dom.js";
 import { toast } from "./toasts.js";
 import { t } from "./i18n.js";
 
 async function writeClipboard(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   // Plain http has no clipboard API.
-  const field = document.createElement("textarea");
-  field.value = text;
-  field.className = "visually-hidden";
+  const field = make("textarea", { value: text, className: "visually-hidden" });
   document.body.append(field);
   field.select();
   const isCopied = document.execCommand("copy");

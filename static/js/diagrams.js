@@ -1,6 +1,6 @@
 // Diagrams of Mermaid and drawings in SVG, shown as pictures: a picture can run no script and fetch nothing.
 // Mermaid itself runs in a hidden frame without an origin, from which only the finished picture comes back.
-import { $, on } from "./dom.js";
+import { $, make, on } from "./dom.js";
 import { t } from "./i18n.js";
 
 const TIMEOUT_MS = 30_000; // for one, from when its turn has come: of many on an old phone the last waits for all others
@@ -12,12 +12,7 @@ let lastId = 0;
 
 function openFrame() {
   ready ??= new Promise((resolve) => {
-    frame = document.createElement("iframe");
-    frame.setAttribute("sandbox", "allow-scripts");
-    frame.className = "diagram-maker";
-    frame.title = t("Draws diagrams");
-    frame.setAttribute("aria-hidden", "true");
-    frame.tabIndex = -1;
+    frame = make("iframe", { sandbox: "allow-scripts", className: "diagram-maker", title: t("Draws diagrams"), ariaHidden: "true", tabIndex: -1 });
     addEventListener("message", (event) => {
       if (event.source !== frame.contentWindow) return;
       if (event.data.ready) return resolve();
@@ -48,9 +43,7 @@ async function drawNext(kind, text) {
 }
 
 function show(block, svg, label) {
-  const image = document.createElement("img");
-  image.className = "diagram";
-  image.alt = label;
+  const image = make("img", { className: "diagram", alt: label });
   image.onload = () => {
     $(".diagram", block)?.remove();
     $("pre", block).before(image);
@@ -58,12 +51,8 @@ function show(block, svg, label) {
     block.removeAttribute("data-folded");
     const bar = $(".code-bar", block);
     if ($("[data-show-code]", bar)) return;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "code-tool code-source";
+    const button = make("button", { type: "button", className: "code-tool code-source", ariaPressed: "false", textContent: t("Code") });
     button.dataset.showCode = "";
-    button.setAttribute("aria-pressed", "false");
-    button.textContent = t("Code");
     $(".code-lang", bar).after(button);
   };
   image.onerror = () => showProblem(block, t("This drawing cannot be shown."));
@@ -71,11 +60,7 @@ function show(block, svg, label) {
 }
 
 function showProblem(block, why) {
-  if ($(".diagram-note", block)) return;
-  const note = document.createElement("p");
-  note.className = "diagram-note";
-  note.textContent = why;
-  block.append(note);
+  if (!$(".diagram-note", block)) block.append(make("p", { className: "diagram-note", textContent: why }));
 }
 
 const isDark = () => getComputedStyle(document.documentElement).colorScheme === "dark"

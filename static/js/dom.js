@@ -3,6 +3,9 @@
 export const $ = (selector, root = document) => root.querySelector(selector);
 export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
+/** An element with these properties. */
+export const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
+
 /** True where people type on glass: there Enter begins a new line instead of sending. */
 export const isTouch = matchMedia("(hover: none) and (pointer: coarse)").matches;
 

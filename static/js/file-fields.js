@@ -1,5 +1,5 @@
 // A browser labels its file fields in its own language. The field stays where it is, unseen, for clicks, drops and keys.
-import { $$, onContent } from "./dom.js";
+import { $$, make, onContent } from "./dom.js";
 import { t } from "./i18n.js";
 import { toast } from "./toasts.js";
 
@@ -13,13 +13,9 @@ export function hasFolder(transfer) {
 onContent((root) => {
   for (const field of $$("input.input[type='file']", root)) {
     if (field.closest(".file-field")) continue;
-    const box = document.createElement("span");
-    const button = document.createElement("span");
-    const names = document.createElement("span");
-    box.className = "file-field";
-    button.className = "button";
-    names.className = "file-names muted";
-    button.textContent = field.multiple ? t("Choose files") : t("Choose a file");
+    const box = make("span", { className: "file-field" });
+    const button = make("span", { className: "button", textContent: field.multiple ? t("Choose files") : t("Choose a file") });
+    const names = make("span", { className: "file-names muted" });
     const showNames = () => { names.textContent = [...field.files].map((file) => file.name).join(", ") || t("No file chosen"); };
     field.before(box);
     box.append(field, button, names);

@@ -37,7 +37,7 @@ on("focusout", "#side-list", (event, element) => {
 // Other tabs of the same person hear of it.
 export const otherTabs = "BroadcastChannel" in window ? new BroadcastChannel(`conversations:${document.body.dataset.user ?? ""}`) : null;
 otherTabs?.addEventListener("message", refreshSoon);
-// Other devices and schedules tell nobody.
+// Other devices and schedules tell nobody, and yesterday's list is not today's.
 document.addEventListener("visibilitychange", refreshSoon);
 
 const tellTabs = () => otherTabs?.postMessage("changed");
@@ -141,14 +141,4 @@ for (const verb of ["delete", "archive"]) {
 // A failure brings back what was hidden in advance.
 document.addEventListener("htmx:response:error", () => {
   for (const element of $$(".side-item[hidden], [id^='archived-'][hidden]")) element.hidden = false;
-});
-
-// Yesterday's list is not today's.
-let day = new Date().toDateString();
-document.addEventListener("visibilitychange", () => {
-  const today = new Date().toDateString();
-  if (!document.hidden && today !== day) {
-    day = today;
-    refreshSoon();
-  }
 });

@@ -1,6 +1,6 @@
 // Formulas: KaTeX is fetched where one occurs, and sets them before they are seen. It styles elements through the
 // object model, which the page's policy allows; what it cannot read is shown as it was written.
-import { $$ } from "./dom.js";
+import { $$, make } from "./dom.js";
 
 const OPTIONS = { throwOnError: true, strict: "ignore", trust: false, maxExpand: 500, maxSize: 40 };
 const CACHE_SIZE = 400;
@@ -11,8 +11,7 @@ const loading = new Map();
 function fetchFile(name) {
   const isSheet = name.endsWith(".css");
   const url = new URL(`../vendor/katex/${name}`, import.meta.url);
-  const element = Object.assign(document.createElement(isSheet ? "link" : "script"),
-    isSheet ? { rel: "stylesheet", href: url } : { src: url });
+  const element = isSheet ? make("link", { rel: "stylesheet", href: url }) : make("script", { src: url });
   return new Promise((resolve, reject) => {
     element.onload = resolve;
     element.onerror = reject;
@@ -55,7 +54,7 @@ function typeset(element) {
   const key = `${displayMode}${tex}`;
   let content = cache.get(key);
   if (!content) {
-    const place = document.createElement("span");
+    const place = make("span");
     try {
       withStyles(() => window.katex.render(tex, place, { ...OPTIONS, displayMode }));
     } catch (error) {

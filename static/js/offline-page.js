@@ -1,5 +1,5 @@
 // The page without a connection: what was read last, and what is being written.
-import { $, store } from "./dom.js";
+import { $, make, store } from "./dom.js";
 import { READER, readAll } from "./reading-cache.js";
 
 const RETRY_MS = 4000;
@@ -14,20 +14,13 @@ const locale = document.documentElement.lang === "en" ? "en-GB" : document.docum
 const formatTime = (at) => new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" }).format(at);
 
 function rowOf(conversation) {
-  const link = document.createElement("a");
-  link.className = "row-title";
-  link.href = `${words.root}c/${conversation.id}`;
-  link.textContent = conversation.title || words.untitled;
-  link.dir = "auto";
-  const note = document.createElement("div");
-  note.className = "row-note";
-  const draft = store.get(keyOf(conversation.id))?.text;
-  note.textContent = draft ? `${formatTime(conversation.at)} · ${words.draft}: ${draft.slice(0, 80)}` : formatTime(conversation.at);
-  const item = document.createElement("li");
-  item.className = "row";
-  const main = document.createElement("div");
-  main.className = "row-main";
-  main.append(link, note);
+  const { id, title, at } = conversation;
+  const link = make("a", { className: "row-title", href: `${words.root}c/${id}`, textContent: title || words.untitled, dir: "auto" });
+  const draft = store.get(keyOf(id))?.text;
+  const note = draft ? `${formatTime(at)} · ${words.draft}: ${draft.slice(0, 80)}` : formatTime(at);
+  const main = make("div", { className: "row-main" });
+  main.append(link, make("div", { className: "row-note", textContent: note }));
+  const item = make("li", { className: "row" });
   item.append(main);
   return item;
 }

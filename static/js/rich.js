@@ -1,5 +1,5 @@
 // What a reply's blocks can do beyond being read. Looks at what is put into the page before it is painted.
-import { $, $$, on, store } from "./dom.js";
+import { $, $$, make, on, store } from "./dom.js";
 import { setFormulas } from "./math.js";
 import { addTools } from "./tables.js";
 import { toast } from "./toasts.js";
@@ -15,15 +15,6 @@ const EXTENSIONS = {
 
 const code = (block) => $("pre", block).textContent;
 
-/** Saves a text as a file of the reader's. */
-export function save(name, text, type = "text/plain") {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
-
 function setPressed(button, isOn) {
   button.setAttribute("aria-pressed", String(isOn));
 }
@@ -33,11 +24,8 @@ function setNumbers(block, isOn) {
   block.toggleAttribute("data-numbered", isOn);
   if (!isOn) return;
   const lines = code(block).replace(/\n$/, "").split("\n").length;
-  const gutter = document.createElement("span");
-  gutter.className = "code-numbers";
-  gutter.setAttribute("aria-hidden", "true");
-  gutter.textContent = Array.from({ length: lines }, (_, at) => at + 1).join("\n");
-  $("pre", block).before(gutter);
+  const textContent = Array.from({ length: lines }, (_, at) => at + 1).join("\n");
+  $("pre", block).before(make("span", { className: "code-numbers", ariaHidden: "true", textContent }));
 }
 
 const actions = {
@@ -53,8 +41,9 @@ const actions = {
     if (isOn && block.hasAttribute("data-wrapped")) actions.wrap(block, $('[data-code="wrap"]', block));
   },
   download(block) {
-    const { lang } = block.dataset;
-    save(`code.${EXTENSIONS[lang] ?? "txt"}`, code(block));
+    const href = URL.createObjectURL(new Blob([code(block)], { type: "text/plain;charset=utf-8" }));
+    make("a", { href, download: `code.${EXTENSIONS[block.dataset.lang] ?? "txt"}` }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 10_000);
   },
   unfold(block, button) {
     block.removeAttribute("data-folded");
@@ -70,11 +59,9 @@ function fold(block) {
   const lines = code(block).split("\n").length;
   if (lines <= LONG_CODE + 8 || $(".code-unfold", block)) return;
   block.setAttribute("data-folded", "");
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "code-unfold";
+  const textContent = tn("Show %(num)s line", "Show all %(num)s lines", lines - 1);
+  const button = make("button", { type: "button", className: "code-unfold", textContent });
   button.dataset.code = "unfold";
-  button.textContent = tn("Show %(num)s line", "Show all %(num)s lines", lines - 1);
   block.append(button);
 }
 
@@ -121,13 +108,8 @@ on("click", "a.image-link", (event, link) => {
   const next = link.nextElementSibling;
   if (next?.matches(".image-frame")) return next.remove();
   if (!link.protocol.startsWith("http")) return toast(t("This image has no address that can be opened."));
-  const frame = document.createElement("iframe");
-  frame.className = "image-frame";
-  frame.setAttribute("sandbox", "");
-  frame.referrerPolicy = "no-referrer";
-  frame.title = link.textContent;
-  frame.src = `/image?src=${encodeURIComponent(link.href)}`;
-  link.after(frame);
+  const src = `/image?src=${encodeURIComponent(link.href)}`;
+  link.after(make("iframe", { className: "image-frame", sandbox: "", referrerPolicy: "no-referrer", title: link.textContent, src }));
 });
 
 const main = $("#main");

@@ -1,5 +1,5 @@
 // Tables of replies: sorted by a click on a heading, copied as CSV.
-import { $, $$, on } from "./dom.js";
+import { $, $$, make, on } from "./dom.js";
 import { copy } from "./copy.js";
 import { t } from "./i18n.js";
 
@@ -43,18 +43,12 @@ export function addTools(box) {
     for (const heading of $$("th", table)) {
       if (!heading.textContent.trim()) continue;
       heading.setAttribute("aria-sort", "none");
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = "table-sort";
+      const button = make("button", { type: "button", className: "table-sort" });
       button.append(...heading.childNodes);
       heading.append(button);
     }
   }
-  const tool = document.createElement("button");
-  tool.type = "button";
-  tool.className = "table-copy";
-  tool.textContent = t("Copy as CSV");
-  box.append(tool);
+  box.append(make("button", { type: "button", className: "table-copy", textContent: t("Copy as CSV") }));
 }
 
 on("click", ".table-sort", (_event, button) => {

@@ -1,6 +1,7 @@
 """Who gets in where, and how those who do not are told."""
 
 from datetime import timedelta
+from io import BytesIO
 from itertools import product
 
 import pytest
@@ -12,6 +13,7 @@ from webapp.accounts.identity import Identity
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import UserChanges
 from webapp.db.base import db, now, write_transaction
+from webapp.http.views import SMALL_BYTES
 
 
 @pytest.fixture
@@ -241,6 +243,20 @@ def test_visits_are_noted(people):
     browser.get("/api/probe/user").close()
     db.session.rollback()
     assert service.get_user(ann).last_seen_at > now() - timedelta(minutes=5)
+
+
+@pytest.mark.parametrize("size", [SMALL_BYTES, SMALL_BYTES + 1])
+def test_no_transaction_is_open_while_a_body_arrives(people, caller, size):
+    is_open = []
+
+    class Body(BytesIO):
+        def readinto(self, buffer):
+            is_open.append(db.session().in_transaction())
+            return super().readinto(buffer)
+
+    body, headers = Body(b" " * size), people.token(people.user("ann"))
+    caller.post("/api/probe/user", input_stream=body, content_length=size, headers=headers)
+    assert is_open and not any(is_open)
 
 
 def test_a_service_token_is_no_user(people):

@@ -1,8 +1,7 @@
-"""Settings and Administration: rooms beside one topic a page, a list of them on a phone, old anchors, the palette."""
+"""Settings and Administration: rooms beside one topic a page, a list of them on a phone, anchors, the palette."""
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from webapp.db.base import write_transaction
@@ -75,19 +74,9 @@ def test_on_a_phone_one_sees_the_rooms_then_one_of_them_and_the_way_back(open_ta
         expect(rooms).to_be_visible()
 
 
-@pytest.mark.parametrize("device", [PHONE, pytest.param(DESKTOP, marks=pytest.mark.slow)], ids=["phone", "desktop"])
-def test_an_anchor_of_the_long_pages_leads_on(open_tab, make_user, device):
-    tab = open_tab(make_user(is_admin=True), device)
-    for old, place, seen in (
-        ("/settings#tokens", "/settings/tokens", "Create a token"),
-        ("/settings#two-step", "/settings/security#two-step", "Two-step sign-in"),
-        ("/settings#language", "/settings#language", "Interface language"),
-        ("/admin#registration", "/admin/users#registration", "Registration"),
-        ("/admin#jobs", "/admin/rq", "Queues"),
-    ):
-        page = tab.go(old)
-        expect(page).to_have_url(re.compile(re.escape(place) + "/?$"))
-        expect(page.get_by_text(seen, exact=True).first).to_be_visible()
+def test_on_a_phone_an_anchor_of_the_first_page_shows_that_page(open_tab, make_user):
+    page = open_tab(make_user(), PHONE).go("/settings#language")
+    expect(page.get_by_text("Interface language", exact=True).first).to_be_visible()
 
 
 def test_the_search_field_is_one_line_and_finds_rooms_by_keyboard_and_by_name(page):

@@ -249,6 +249,9 @@ def test_a_file_that_is_deleted_or_replaced_is_written_to_no_more(tmp_path):
         file.unlink()
     with pytest.raises(OperationalError, match="the file doesn't exist"):
         store("lost")
+    path.symlink_to(path)
+    with pytest.raises(OperationalError, match="the file doesn't exist"):  # what stands there is no file at all
+        store("lost")
     (tmp_path / "other.sqlite3").rename(path)
     store("second")
     engine.dispose()

@@ -27,26 +27,7 @@ LATER = datetime(2026, 11, 21, 10, tzinfo=UTC)
 UNIT = st.floats(0, 1, allow_nan=False)
 
 
-@pytest.mark.parametrize(
-    ("existing", "new", "merged"),
-    [
-        # High existing confidence: bias toward existing.
-        (0.8, 0.2, 0.62),
-        (0.9, 0.5, 0.78),
-        (1.0, 0.0, 0.7),
-        (0.8, 1.0, 0.86),
-        # Low existing confidence: favour the new assessment.
-        (0.2, 0.8, 0.62),
-        (0.1, 0.9, 0.66),
-        (0.0, 1.0, 0.7),
-        (0.2, 0.0, 0.06),
-        # Mid-range: balanced.
-        (0.5, 0.9, 0.7),
-        (0.21, 0.81, 0.51),
-        (0.79, 0.19, 0.49),
-        (0.6, 0.6, 0.6),
-    ],
-)
+@pytest.mark.parametrize(("existing", "new", "merged"), CASES["documented_weights"])
 def test_documented_weights(existing, new, merged):
     assert merge_confidence(existing, new) == pytest.approx(merged)
 

@@ -58,40 +58,11 @@ def test_a_text_without_marks_stays_as_it_is(text, size):
     assert read(text, size)[0] == text == answer_and_thought(text)[0]
 
 
-def piece(index: object, call_id: str | None, name: str | None, arguments: object) -> dict[str, Any]:
-    return {"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}
-
-
-A, B = '{"cups": 2}', '{"cups": 3}'
-
-
-@pytest.mark.parametrize(
-    "pieces",
-    [
-        [piece(0, "a", "brew", A), piece(1, "b", "brew", B)],
-        [piece(0, "a", "brew", A), piece(0, "b", "brew", B)],
-        [piece(None, "a", "brew", A), piece(None, "b", "brew", B)],
-        [piece(0, "x", "brew", A), piece(0, "x", "brew", B)],
-        [piece(0, "x", "brew", A), piece(1, "x", "brew", B)],
-        [piece(0, None, "brew", A), piece(0, None, "brew", B)],
-        [piece("0", "a", "brew", A), piece("1", "b", "brew", B)],
-        [
-            piece(0, "a", "brew", A[:4]),
-            piece(1, "b", "brew", B[:3]),
-            piece(0, None, None, A[4:]),
-            piece(1, None, None, B[3:]),
-        ],
-        [piece(None, "a", "brew", A[:4]), piece(None, None, None, A[4:]), piece(None, "b", "brew", B)],
-        [piece(0, "a", "brew", A[:4]), piece(0, "a", "brew", A[4:]), piece(1, "b", "brew", B)],
-        [piece(0, "a", "br", None), piece(0, None, "ew", A), piece(1, "b", "brew", B)],
-        [piece(0, "a", "brew", {}), piece(0, "a", None, A), piece(1, "b", "brew", {"cups": 3})],
-        [piece(0, "a", "brew", {"cups": 2}), piece(0, "a", None, ""), piece(1, "b", "brew", B)],
-    ],
-)
+@pytest.mark.parametrize("pieces", json.loads(Path(__file__).with_name("partial_calls.json").read_text("utf-8")))
 def test_calls_are_put_together_whatever_their_numbers(pieces):
     calls = PartialCalls()
     for one in pieces:
-        calls.add(one)
+        calls.add({"index": one[0], "id": one[1], "function": {"name": one[2], "arguments": one[3]}})
     found = list(calls.complete())
     assert [(call.name, json.loads(call.arguments)) for call in found] == [("brew", {"cups": 2}), ("brew", {"cups": 3})]
     assert len({call.id for call in found}) == 2
@@ -99,17 +70,8 @@ def test_calls_are_put_together_whatever_their_numbers(pieces):
 
 def test_a_name_loses_what_a_template_has_left_around_it():
     calls = TextualCalls(["brew"])
-    for name in (
-        " brew",
-        "functions.brew",
-        "brew<|channel|>commentary",
-        "brew:0",
-        "Brew",
-        '"brew"',
-        "default_api:brew",
-        "brew()",
-    ):
-        assert calls.tool_name(name) == "brew"
+    names = ['"brew"', "Brew", "brew:0", "brew()", "functions.brew", "default_api:brew", "brew<|channel|>commentary"]
+    assert {calls.tool_name(name) for name in [" brew", *names]} == {"brew"}
     assert calls.tool_name("steep") == "steep"
 
 

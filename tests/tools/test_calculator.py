@@ -25,22 +25,7 @@ def test_what_is_a_fraction_is_said_as_one_too():
     assert "exact" not in calculate("pi / 3")
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        *("", "1 +", "1 2", "((1)", "1 / 0", "5 % 0", "0^-1", "sqrt(-1)", "(-8)^(1/3)", "ln(0)", "9^9^9", "1e9999"),
-        *("3×*2", "501!", "(1/2)!", "__import__('os')", "().__class__", "open(1)", "a", "1; 2", "[1]", "lambda: 1"),
-        *(
-            "exp(99999)",
-            "log(1, 2)",
-            "tan()",
-            "(" * 200 + "1" + ")" * 199,
-            "1" * (MAX_EXPRESSION_LENGTH + 1),
-            "2^(0-99999999)",
-        ),
-        *("round(1, 1/2)", "10^5999 * 10^5999", "٣ + ٤ x"),
-    ],
-)
+@pytest.mark.parametrize("expression", [*CASES["what_has_no_answer_is_a_sentence"], "1" * (MAX_EXPRESSION_LENGTH + 1)])
 def test_what_has_no_answer_is_a_sentence(expression):
     with pytest.raises(Unanswerable) as refused:
         calculate(expression)

@@ -16,7 +16,7 @@ from tests.support.queries import change_row, count_queries, scalar
 from tests.transfer.moving import bring, download_export
 from webapp.accounts.service import delete_user
 from webapp.conversations.messages import add_past_messages
-from webapp.conversations.models import Conversation, Message
+from webapp.conversations.models import Conversation, Folder, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
 from webapp.db.base import add_row, db, now, write_transaction, writing
@@ -162,20 +162,25 @@ def test_an_account_whole_as_its_schema_says(client, run_jobs, talk, user):
     assert "argon2" not in everything and user.token not in everything
 
 
-def test_an_export_comes_back_in_as_any_other_programs_where_that_is_wished(client, api, make_user, run_jobs, talk):
+@pytest.mark.parametrize(("name", "second"), [("Garden", "Garden (2)"), ("G" * 99, "G" * 99)])
+def test_an_export_comes_back_in_as_any_other_programs_where_that_is_wished(
+    app, client, api, make_user, run_jobs, user, talk, name, second
+):
     client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
-    for _ in range(2):
-        folder_id = client.post("/api/folders", json={"name": "Garden"}).get_json()["folder_id"]
+    with app.app_context():  # of one name, as 1.0 allowed
+        db.session.add_all([Folder(user_id=user.user_id, name=name), row := Folder(user_id=user.user_id, name=name)])
+        db.session.commit()
+        folder_id = row.folder_id
     client.put(f"/api/conversations/{talk}", json={"folder_id": folder_id})
     _, file = download_export(client, run_jobs, what="account")
     other = api(make_user())
-    other.post("/api/folders", json={"name": "Garden"})
+    other.post("/api/folders", json={"name": name})
     done = bring(other, run_jobs, file.data, "me.zip", restore=False)
     assert (done["format"], done["counts"]["conversations imported"]) == ("commonplace", 1)
     assert done["counts"]["memories proposed"] == 1
     (found,) = other.get("/api/conversations").get_json()["conversations"]
     names = {row["folder_id"]: row["name"] for row in other.get("/api/folders").get_json()["folders"]}
-    assert names[found["folder_id"]] == "Garden (2)"  # the second of one name is not the first
+    assert names[found["folder_id"]] == second  # not the first, if the number has room
     said = other.get(f"/api/conversations/{found['conversation_id']}").get_json()["messages"]
     assert [m["content"] for m in said] == ["What do <b>bees</b> eat?", "**Nectar** and 花粉"]
 

@@ -45,6 +45,7 @@ from webapp.http.views import (
     check_ids,
     check_json_request,
     is_for_programs,
+    receive_body,
     redirect_to,
     wants_json,
     wants_partial,
@@ -138,11 +139,12 @@ def init_auth(app: Flask) -> None:
 def _admit() -> Response | None:
     g.identity = None
     view = current_app.view_functions.get(request.endpoint or "")
+    expect_writes(False)
     if view is None or request.routing_exception is not None or request.method == "OPTIONS":
-        expect_writes(False)
         if request.method == "GET" and not wants_json() and not wants_partial():
             g.identity = _identity_of_request("public")  # whoever opens an address that leads nowhere keeps the sidebar
         return None
+    receive_body(large=False)
     expect_writes(request.method not in scopes.SAFE_METHODS or getattr(view, "writes", False))
     access = access_of(current_app, request.endpoint or "")
     if access != "static" and not getattr(view, "cookieless", False):
@@ -150,6 +152,7 @@ def _admit() -> Response | None:
         if refusal := _refusal(access, g.identity, services=getattr(view, "services", False)):
             return refusal
         _check_token(view, g.identity, access)
+        receive_body(large=True)
         _check_csrf(g.identity)
         if response := password_check.next_step(view, g.identity, access):
             return response

@@ -1,18 +1,20 @@
 """Groups of people, for admins: creating, filling, limiting and deleting them, over the API and on pages."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from flask import flash, redirect, render_template, request, url_for
-from pydantic import BaseModel, Field, ValidationError
+from flask import render_template, request, url_for
+from pydantic import BaseModel, Field
 
 from webapp.accounts import groups, idempotency, service as accounts
 from webapp.accounts.models import UserGroup
-from webapp.db.base import after_commit, db
-from webapp.errors import DomainError, Invalid
+from webapp.db.base import after_commit
+from webapp.http.forms import first_sentence, on_form, read_form
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Changes, Id, Input, Instant, Line, Output, parse_id
-from webapp.http.views import PageBlueprint, ViewResult
-from webapp.i18n.request_language import gettext as _, translate
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
+from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _
 from webapp.providers.catalogue import catalogue
 from webapp.usage import service as usage
 from webapp.usage.pages import read_quotas_form
@@ -20,6 +22,7 @@ from webapp.usage.schemas import QuotaFields, Quotas
 
 MEMBERS = "Who is in it, by id."
 QUOTAS = "What each member may spend who has no limits of their own; of several groups the largest holds."
+LABELS = N_({"name": "The name"})
 Members = Annotated[list[Id], Field(max_length=5_000)]
 
 
@@ -94,22 +97,22 @@ def delete_group(group_id: Id) -> None:
     _delete(group_id)
 
 
+def _list(errors: Mapping[str, str]) -> str:
+    return render_template("admin/groups.html", groups=groups.list_groups(), errors=errors)
+
+
 @pages.get("")
 def index() -> ViewResult:
     """All groups."""
-    return render_template("admin/groups.html", groups=groups.list_groups())
+    return _list({})
 
 
 @pages.post("")
+@on_form(_list, LABELS, otherwise="name")
 def add() -> ViewResult:
     """Create a group."""
-    try:
-        row = groups.create_group(_name())
-        db.session.commit()
-    except DomainError as error:
-        db.session.rollback()
-        return render_template("admin/groups.html", groups=groups.list_groups(), error=translate(error.problem)), 422
-    return redirect(url_for(".show", group_id=row.group_id), 303)
+    row = groups.create_group(read_form(NewGroup).name)
+    return commit_and_redirect(url_for(".show", group_id=row.group_id))
 
 
 @pages.get("/<int:group_id>")
@@ -119,34 +122,28 @@ def show(group_id: int) -> ViewResult:
 
 
 @pages.post("/<int:group_id>")
+@on_form(lambda errors, group_id: _page(group_id, error=first_sentence(errors.values())), LABELS)
 def change(group_id: int) -> ViewResult:
     """Rename a group, add or remove a member, or set its limits, depending on the form."""
     form = request.form
     member_ids = [user.user_id for user in groups.members_of(group_id)]
-    try:
-        if "name" in form:
-            groups.rename_group(group_id, _name())
-        elif "email" in form:
-            groups.set_members(group_id, [*member_ids, accounts.find_user(form["email"]).user_id])
-        elif "remove" in form:
-            groups.set_members(group_id, [number for number in member_ids if number != parse_id(form["remove"])])
-        else:
-            groups.get_group(group_id)
-            usage.set_quotas(None, read_quotas_form(), group_id=group_id)
-        db.session.commit()
-    except DomainError as error:
-        db.session.rollback()
-        return _page(group_id, error=translate(error.problem)), 422
-    flash(_("Saved."), "message")
-    return redirect(url_for(".show", group_id=group_id), 303)
+    if "name" in form:
+        groups.rename_group(group_id, read_form(NewGroup).name)
+    elif "email" in form:
+        groups.set_members(group_id, [*member_ids, accounts.find_user(form["email"]).user_id])
+    elif "remove" in form:
+        groups.set_members(group_id, [number for number in member_ids if number != parse_id(form["remove"])])
+    else:
+        groups.get_group(group_id)
+        usage.set_quotas(None, read_quotas_form(), group_id=group_id)
+    return commit_and_redirect(url_for(".show", group_id=group_id), _("Saved."))
 
 
 @pages.post("/<int:group_id>/delete")
 def delete(group_id: int) -> ViewResult:
     """Delete a group."""
     _delete(group_id)
-    flash(_("Group deleted. Models that were for it are now for admins."), "message")
-    return redirect(url_for(".index"), 303)
+    return commit_and_redirect(url_for(".index"), _("Group deleted. Models that were for it are now for admins."))
 
 
 def _page(group_id: int, **extra: Any) -> str:
@@ -157,13 +154,6 @@ def _page(group_id: int, **extra: Any) -> str:
         quotas=usage.quotas_of(None, group_id=group_id),
         **extra,
     )
-
-
-def _name() -> str:
-    try:
-        return NewGroup(name=request.form.get("name", "")).name
-    except ValidationError:
-        raise Invalid.field("name", "must have between 1 and 100 characters") from None
 
 
 def _change(group_id: int, changes: GroupChanges) -> None:
@@ -179,4 +169,3 @@ def _change(group_id: int, changes: GroupChanges) -> None:
 def _delete(group_id: int) -> None:
     groups.delete_group(group_id)
     after_commit(catalogue.forget)
-    db.session.commit()

@@ -62,14 +62,10 @@ class Vitals:
 
 def concerns(vitals: Vitals, moment: datetime) -> list[Concern]:
     """Return everything that is not well, what stops people first."""
-    all_concerns = [*_servers(vitals), *_work(vitals), *_models(vitals), *_room(vitals, moment)]
+    states = ((part, state.partition(":")[0]) for part, state in vitals.parts.items())
+    servers = [_concern_on_page(_PARTS[state], "parts") for state in states if state in _PARTS]
+    all_concerns = [*servers, *_work(vitals), *_models(vitals), *_room(vitals, moment)]
     return sorted(all_concerns, key=lambda concern: not concern.is_urgent)
-
-
-def _servers(vitals: Vitals) -> Iterator[Concern]:
-    for part, state in vitals.parts.items():
-        if (text := _PARTS.get((part, state.partition(":")[0]))) is not None:
-            yield _concern_on_page(text, "parts")
 
 
 def _work(vitals: Vitals) -> Iterator[Concern]:

@@ -5,8 +5,7 @@ from flask import render_template, url_for
 from webapp.accounts.auth import current_user_id, writes
 from webapp.accounts.service import get_user
 from webapp.audit.service import record_admin_access
-from webapp.db.base import db
-from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
+from webapp.http.views import PageBlueprint, ViewResult, commit, commit_and_redirect
 from webapp.i18n.request_language import ngettext
 from webapp.journeys import service
 from webapp.memories.prompt.profile import get_profile
@@ -24,16 +23,16 @@ def look(user_id: int) -> ViewResult:
     """Return what is known about a user: profile, points by journey, memories."""
     user = get_user(user_id)
     page = view_as_admin(current_user_id(), user_id, MemoryQuery(limit=PAGE_SIZE))
-    html = render_template(
-        "journeys/admin.html",
-        user=user,
-        profile=get_profile(user_id),
-        journeys=service.journeys_of(user_id),
-        memories=page.items,
-        more=page.next_cursor is not None,
+    return commit(
+        render_template(
+            "journeys/admin.html",
+            user=user,
+            profile=get_profile(user_id),
+            journeys=service.journeys_of(user_id),
+            memories=page.items,
+            more=page.next_cursor is not None,
+        )
     )
-    db.session.commit()
-    return html
 
 
 @blueprint.post("/admin/users/<int:user_id>/journeys/<journey>/<point>/reset")

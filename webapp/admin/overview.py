@@ -118,20 +118,12 @@ def vitals(parts: Mapping[str, str], work: Work, answering: Model) -> Vitals:
         has_model=not answering.is_demonstration,
         embedder_is_away=answering.embedder_is_away,
         background_failure=background_failure(redis()),
-        unanswered=_count_unanswered(),
-        free_bytes=free_bytes(),
+        unanswered=count_rows(
+            Message.status == "failed", Message.created_at >= now() - RECENT, Message.error_code.in_(SERVER_ERRORS)
+        ),
+        free_bytes=shutil.disk_usage(app_settings().var_dir).free,
         last_backup=last_backup(),
     )
-
-
-def free_bytes() -> int:
-    """Return how much room the disk with the data has left."""
-    return shutil.disk_usage(app_settings().var_dir).free
-
-
-def _count_unanswered() -> int:
-    is_recent = Message.created_at >= now() - RECENT
-    return count_rows(Message.status == "failed", is_recent, Message.error_code.in_(SERVER_ERRORS))
 
 
 def versions(client: Redis) -> dict[str, str]:

@@ -13,7 +13,7 @@ from webapp.admin.health import concerns
 from webapp.db.base import now
 from webapp.errors import Invalid
 from webapp.extensions import redis
-from webapp.http.forms import on_form, read_form, sentences
+from webapp.http.forms import on_form, read_form
 from webapp.http.validation import valid_fields
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, pop_values, show_once, wants_partial
 from webapp.i18n.marks import N_
@@ -121,12 +121,13 @@ def reset_password(user_id: int) -> ViewResult:
 
 @blueprint.post("/admin/users/<int:user_id>/delete")
 @password_required
+@on_form(
+    lambda errors, user_id: _render_user(service.get_user(user_id), errors=errors, typed=request.form.get("email", "")),
+    N_({"email": "What you typed"}),
+    otherwise="email",
+)
 def delete_user(user_id: int) -> ViewResult:
-    try:
-        email = people.delete(current_user_id(), user_id, request.form.get("email", ""))
-    except Invalid as error:
-        errors = sentences(error, N_({"email": "What you typed"}))
-        return _render_user(service.get_user(user_id), errors=errors, typed=request.form.get("email", "")), 422
+    email = people.delete(current_user_id(), user_id, request.form.get("email", ""))
     return commit_and_redirect(
         url_for(".users"), _("%(email)s has been deleted, along with everything of theirs.", email=email)
     )

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from flask import Flask, current_app
+from flask import Flask
 from sqlalchemy import select
 
 from webapp.accounts.models import User
@@ -21,6 +21,7 @@ from webapp.db.base import db, get_or_raise
 from webapp.digests.generation import prompt_messages
 from webapp.digests.service import existing_conversation
 from webapp.errors import Conflict, NotFound
+from webapp.extensions import this_app
 from webapp.files.drawing import pictures_as_notes
 from webapp.llm.background import BackgroundClient
 from webapp.llm.errors import ModelError
@@ -120,7 +121,7 @@ def replay(message_id: int, versions: Sequence[int], settings: Settings) -> Repl
         conversation = existing_conversation(result.conversation_id)  # retrieval may have released it
         prompted.append((version, _compose(conversation, branch, text, settings)))
     client = completions()
-    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy is typed as a Flask
+    app = this_app()
     db.session.rollback()
     db.session.remove()
     with ThreadPoolExecutor(len(prompted)) as pool:

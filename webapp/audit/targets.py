@@ -89,7 +89,10 @@ _RIGHTS = {words[:1].lower() + words[1:]: words for words in WORDS.values()}
 def describe_target(action: str, target: str) -> str:
     """Return what an event of this action names, in the reader's language; unknown texts stay as recorded."""
     forms = THINGS.get(action, ())
-    return _translate(target, forms) or _join_parts(target.split(", "), forms) or target
+    if whole := _translate(target, forms):
+        return whole
+    parts = [_translate(part, forms) for part in target.split(", ")]
+    return gettext(", ").join(parts) if all(parts) else target
 
 
 def reason(text: str) -> str:
@@ -103,11 +106,6 @@ def conversation_of(action: str, target: str) -> int | None:
         return None
     match = re.fullmatch(r"(?:.* )?conversation (\d{1,18})", target)
     return int(match[1]) if match else None
-
-
-def _join_parts(parts: list[str], forms: Forms) -> str:
-    texts = [_translate(part, forms) for part in parts]
-    return gettext(", ").join(texts) if all(texts) else ""
 
 
 def _translate(target: str, forms: Forms) -> str:

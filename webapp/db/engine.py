@@ -195,7 +195,7 @@ def _stay_with_file(engine: Engine) -> None:
             return None
         try:
             found = file.stat()
-        except FileNotFoundError:  # SQLite would make one: an installation without accounts
+        except OSError:  # SQLite would make one: an installation without accounts
             raise sqlite3.OperationalError("the file doesn't exist") from None
         return found.st_dev, found.st_ino
 

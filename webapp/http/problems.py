@@ -17,7 +17,6 @@ from redis.exceptions import (
     ResponseError,
     TimeoutError as RedisTimeoutError,
 )
-from sqlalchemy.exc import DBAPIError, TimeoutError as PoolTimeoutError
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
 from werkzeug.routing import MapAdapter, RequestRedirect
 from werkzeug.wrappers import Response as AnyResponse
@@ -210,53 +209,33 @@ def init_errors(app: Flask) -> None:
                 response.headers[name] = value
         return response
 
-    @app.errorhandler(DBAPIError)
-    @app.errorhandler(PoolTimeoutError)
-    def _database(error: Exception) -> Response:
-        forget_session()
-        if database_is_away(error):
-            log.warning("database away: %s", reason(error))
-            detail = N_("The database cannot be reached. Nothing was changed; try again soon.")
-            if database_is_full(error):
-                detail = N_("The database has no room left. Nothing was changed; the disk has to be cleared first.")
-            return present(503, Unavailable.title, detail, retry_after=5)
-        return _internal_error(error)
-
-    @app.errorhandler(RedisConnectionError)
-    @app.errorhandler(RedisTimeoutError)
-    def _redis(error: Exception) -> Response:
-        forget_session()
-        log.warning("redis away: %s", type(error).__name__)
-        return present(
-            503, Unavailable.title, N_("A service this needs cannot be reached. Try again soon."), retry_after=5
-        )
-
-    @app.errorhandler(ResponseError)
-    def _redis_refused(error: ResponseError) -> Response:
-        """Return the answer while Redis refuses writes: it is full, a replica, or cannot write to its disk."""
-        is_refused = isinstance(error, OutOfMemoryError | ReadOnlyError)
-        if is_refused or str(error).startswith(("MISCONF", "NOREPLICAS", "OOM")):
-            return _redis(error)
-        return _internal_error(error)
-
-    @app.errorhandler(OSError)
-    def _disk(error: OSError) -> Response:
-        if not disk_takes_nothing(error):
-            return _internal_error(error)
-        forget_session()
-        log.warning("files cannot be stored: %s", error.strerror)
-        detail = N_("The server's disk is full or cannot be written to. Nothing was changed; try again later.")
-        return present(503, Unavailable.title, detail, retry_after=60)
-
     @app.errorhandler(Exception)
-    def _internal_error(error: Exception) -> Response:
+    def _unexpected(error: Exception) -> Response:
         forget_session()
+        if outage := _outage(error):
+            log.warning("unavailable: %s: %s", type(error).__name__, reason(error))
+            return _domain(outage)
         log.exception("unexpected error", exc_info=error)
         if app.config.get("TESTING") and app.config.get("PROPAGATE_EXCEPTIONS"):
             raise error
         return present(
             500, N_("Something went wrong"), N_("The server made a mistake, and it has been written to the log.")
         )
+
+
+def _outage(error: Exception) -> Unavailable | None:
+    """Return what to say of a database, Redis or disk that is away, full or refuses writes; None for other errors."""
+    if database_is_full(error):
+        return Unavailable(N_("The database has no room left. Nothing was changed; the disk has to be cleared first."))
+    if database_is_away(error):
+        return Unavailable(N_("The database cannot be reached. Nothing was changed; try again soon."))
+    is_refused = isinstance(error, ResponseError) and str(error).startswith(("MISCONF", "NOREPLICAS", "OOM"))
+    if is_refused or isinstance(error, RedisConnectionError | RedisTimeoutError | OutOfMemoryError | ReadOnlyError):
+        return Unavailable(N_("A service this needs cannot be reached. Try again soon."))
+    if disk_takes_nothing(error):
+        text = N_("The server's disk is full or cannot be written to. Nothing was changed; try again later.")
+        return Unavailable(text, retry_after=60)
+    return None
 
 
 def nearest_page(adapter: MapAdapter, path: str) -> str:

@@ -128,6 +128,20 @@ def has_body(sent: Request) -> bool:
     return bool(sent.content_length) or "Transfer-Encoding" in sent.headers
 
 
+SMALL_BYTES = 65_536
+
+
+def receive_body(*, large: bool) -> None:
+    """Read the request's body: if `large`, one of more than SMALL_BYTES or of unknown length, else a smaller one.
+
+    It comes at its sender's pace, and SQLite has one writer: nothing is held meanwhile.
+    """
+    if large == ((request.content_length or 0) > SMALL_BYTES or "Transfer-Encoding" in request.headers):
+        if large:
+            db.session.rollback()
+        request.get_data(parse_form_data=True)
+
+
 def accepts_files(view: V) -> V:
     """Mark a JSON endpoint that also accepts multipart form data."""
     view.accepts_files = True  # type: ignore[attr-defined]

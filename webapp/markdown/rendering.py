@@ -83,14 +83,9 @@ def render_growing(text: str, code: GrowingCode, outline: Sequence[int]) -> Mark
     return _render(showable_part(text), {"growing_code": code, "code_blocks": 0, "outline": [*outline]})
 
 
-def render_plain(text: str) -> Markup:
-    """Return the text as it is, escaped."""
-    return Markup(f'<pre class="plain" tabindex="0">{escape(text)}</pre>\n')
-
-
 def _render(text: str, env: dict[str, Any]) -> Markup:
     if len(text) > MAX_MARKDOWN or text.count("[") > MAX_BRACKETS:
-        return render_plain(text)
+        return Markup(f'<pre class="plain" tabindex="0">{escape(text)}</pre>\n')
     # Lone surrogates cannot be encoded: a model that cuts an emoji in two must not make the reply fail.
     html = _PARSER.render(text.encode("utf-8", "replace").decode("utf-8"), env)
     return Markup(_CODE_OPEN.sub(_CODE_BAR, _CLEANER.clean(html)))

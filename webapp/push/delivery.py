@@ -105,7 +105,10 @@ def _sender() -> WebPush:
     from webpush import WebPush  # noqa: PLC0415 - only for whoever notifies
 
     private, public = service.key_pair()
-    return WebPush(BytesIO(private), BytesIO(public), subscriber=_contact(), ttl=int(MAX_AGE.total_seconds()))
+    settings = app_settings()
+    # Where makers of browsers reach whoever runs this.
+    contact = settings.smtp_from or f"push@{urlsplit(settings.site_url).hostname or 'example.org'}"
+    return WebPush(BytesIO(private), BytesIO(public), subscriber=contact, ttl=int(MAX_AGE.total_seconds()))
 
 
 def _send(sender: WebPush, row: PushSubscription, text: str, message_id: int) -> int | None:
@@ -135,9 +138,3 @@ def _send(sender: WebPush, row: PushSubscription, text: str, message_id: int) ->
         log.warning("browser not notified", extra={"subscription_id": row.subscription_id, "error": str(error)})
         return None
     return answer.status
-
-
-def _contact() -> str:
-    """Return an address at which makers of browsers reach whoever runs this."""
-    settings = app_settings()
-    return settings.smtp_from or f"push@{urlsplit(settings.site_url).hostname or 'example.org'}"

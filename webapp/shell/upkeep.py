@@ -77,7 +77,7 @@ def sweep() -> dict[str, int]:
         "claimed": claim_due,
         "model": partial(_store, notice_model),
         **{name: partial(_queue, name, find) for name, find in owed.items()},
-        "stalled": _queue_stalled,
+        "stalled": lambda: sum(_queue(name, partial(list, ids)) for name, ids in stalled_jobs().items()),
         "nightly": _queue_nightly,
         "used": partial(_store, partial(flush_uses, redis())),
         "prompts": _store_prompts,
@@ -89,10 +89,6 @@ def _queue(name: str, find: Callable[[], Sequence[int | str]]) -> int:
     ids = find() if name not in MODEL_JOBS or has_worker() else ()
     db.session.rollback()
     return enqueue_owed(name, ids)
-
-
-def _queue_stalled() -> int:
-    return sum(_queue(name, partial(list, ids)) for name, ids in stalled_jobs().items())
 
 
 def _queue_nightly() -> int:

@@ -1,7 +1,6 @@
 """The state of a job, for the people whose data it is about."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from redis import Redis
 from rq.exceptions import NoSuchJobError
@@ -32,7 +31,7 @@ def job_state(client: Redis, identity: Identity, job_id: str) -> TaskState:
         job = Job.fetch(job_id, connection=client, serializer=JSONSerializer)
     except (NoSuchJobError, ValueError):  # the latter if it cannot be the id of a job
         raise NotFound("There is no such job.") from None
-    ids: Mapping[str, Any] = job.kwargs or {}
+    ids = {name: number for name, number in (job.kwargs or {}).items() if isinstance(number, int)}
     if not (identity.is_admin or identity.is_service or identity.user_id in _owners(ids)):
         raise NotFound("There is no such job.")
     name = str(job.meta.get("name") or (job.func_name or "").rpartition(".")[2])
@@ -44,25 +43,12 @@ def job_state(client: Redis, identity: Identity, job_id: str) -> TaskState:
     return TaskState(job_id=job_id, name=name, status=status, result=result)
 
 
-def _owners(ids: Mapping[str, Any]) -> set[int]:
+def _owners(ids: Mapping[str, int]) -> set[int | None]:
     """Return the users whose data a job with these ids is about."""
-    return {owner for name, find in _OWNERS.items() if isinstance(ids.get(name), int) and (owner := find(ids[name]))}
-
-
-def _of_conversation(conversation_id: int) -> int | None:
-    return db.session.scalar(select(Conversation.user_id).where(Conversation.conversation_id == conversation_id))
-
-
-def _of_message(message_id: int) -> int | None:
-    return db.session.scalar(
-        select(Conversation.user_id)
-        .join(Message, Message.conversation_id == Conversation.conversation_id)
-        .where(Message.message_id == message_id)
-    )
-
-
-_OWNERS: dict[str, Callable[[int], int | None]] = {
-    "user_id": lambda user_id: user_id,
-    "conversation_id": _of_conversation,
-    "message_id": _of_message,
-}
+    query = select(Conversation.user_id)
+    if "message_id" in ids:
+        joined = query.join(Message, Message.conversation_id == Conversation.conversation_id)
+        return {db.session.scalar(joined.where(Message.message_id == ids["message_id"]))}
+    if "conversation_id" in ids:
+        return {db.session.scalar(query.where(Conversation.conversation_id == ids["conversation_id"]))}
+    return {ids.get("user_id")}

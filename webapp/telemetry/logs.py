@@ -42,7 +42,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return _visible(json.dumps(line, default=str, ensure_ascii=False), _json_escape)
+        return _visible(json.dumps(line, default=str, ensure_ascii=False), json.dumps)
 
 
 class TextFormatter(logging.Formatter):
@@ -65,17 +65,11 @@ def _field(value: object) -> str:
     return json.dumps(text, ensure_ascii=False) if not text or set(text) & set(' "=') else text
 
 
-def _json_escape(ch: str) -> str:
-    return "\\u007f" if ch == "\x7f" else json.dumps(ch)[1:-1]
-
-
-def _text_escape(ch: str) -> str:
-    return ascii(ch)[1:-1]
-
-
-def _visible(line: str, escape: Callable[[str], str] = _text_escape) -> str:
-    """Return a line with its control characters spelled out, harmless for logs and terminals."""
-    return line if line.isprintable() else "".join(ch if ch.isprintable() or ch == " " else escape(ch) for ch in line)
+def _visible(line: str, escape: Callable[[str], str] = ascii) -> str:
+    """Return a line with its control characters spelled out by `escape`, harmless for logs and terminals."""
+    if line.isprintable():
+        return line
+    return "".join(ch if ch.isprintable() or ch == " " else escape(ch)[1:-1] for ch in line)
 
 
 def configure(log_format: str, log_level: str) -> None:

@@ -137,11 +137,9 @@ def language_of(folded_words: Sequence[str]) -> str:
 
 def plain_form(text: str) -> str:
     """Return a folded text without what may be left out in writing, in one form of digits and of letters."""
-    return text if text.isascii() else _DIGIT.sub(_ascii_digit, _OPTIONAL.sub("", text).translate(_VARIANTS))
-
-
-def _ascii_digit(match: re.Match[str]) -> str:
-    return str(unicodedata.decimal(match[0]))
+    if text.isascii():
+        return text
+    return _DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), _OPTIONAL.sub("", text).translate(_VARIANTS))
 
 
 def search_form(text: str) -> str:

@@ -139,7 +139,8 @@ def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False, model_id: s
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
         return call_record(call, arguments, failure(f"These arguments do not fit: {wrong}"))
-    vectors = _vectors(args.content) if isinstance(args, tools.Remember) else Vectors()
+    content = args.content if isinstance(args, tools.Remember | tools.Forget) else None
+    vectors = _vectors(content) if content else Vectors()
     with write_transaction():
         turn = db.session.get(Message, turn_id)
         if turn is None:
@@ -148,7 +149,7 @@ def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False, model_id: s
             is_trusted = reply_is_trusted(model_id)
             output = tools.remember(turn, args, vectors, is_trusted=is_trusted, is_tainted=is_tainted)
         elif isinstance(args, tools.Forget):
-            output = tools.forget(turn, args)
+            output = tools.forget(turn, args, vectors)
         else:
             output = tools.search(turn, cast(tools.Search, args))
     if output.get("status") == "refused" and output.get("reason") in (None, "secret", "forgotten"):

@@ -263,10 +263,9 @@ def _conversation(user_id: int, conversation_id: int) -> Conversation | None:
 def _folder(user_id: int, name: str | None) -> int | None:
     if not name:
         return None
-    folder_id = db.session.scalar(
-        select(Folder.folder_id).where(Folder.user_id == user_id, Folder.name == name[:100]).limit(1)
-    )
-    return folder_id or create_folder(user_id, FolderFields(name=name[:100])).folder_id
+    fields = FolderFields(name=name[:100])  # stripped where it is cut
+    query = select(Folder.folder_id).where(Folder.user_id == user_id, Folder.name == fields.name)
+    return db.session.scalar(query.limit(1)) or create_folder(user_id, fields).folder_id
 
 
 def _tags(names: list[str]) -> list[str]:

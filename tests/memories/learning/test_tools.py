@@ -116,6 +116,24 @@ def test_nobody_elses_memory_can_be_forgotten_or_found(app, client, api, make_us
     assert current(app, other.user_id) == ["Loves durian."]
 
 
+def test_a_paraphrase_of_what_to_forget_is_answered_with_the_nearest_memories(app, client, user, model, run_jobs):
+    texts = ("Collects zithers.", "Lives beside the harbour.")
+    zithers, harbour = (
+        client.post("/api/memories", json={"memory_type": "fact", "content": text}).json["memory_id"] for text in texts
+    )
+    for has_vectors in (False, True):
+        if has_vectors:
+            run_jobs()
+        calls_tool(model, "forget", content="That zithers are collected")
+        reply = send(client, "Forget that I collect zithers")
+        output = reply["tool_calls"][0]["output"]
+        assert output["reason"] == "unknown_memory"
+        found = [item["memory_id"] for item in output["memories"]]
+        assert found == ([zithers, harbour] if has_vectors else [zithers])
+    client.delete(f"/api/memories/{zithers}")
+    assert found_in(app, "collects zithers") == set()
+
+
 def test_what_was_found_is_taken_out_of_the_record_when_it_is_forgotten(app, client, user, model):
     made = client.post("/api/memories", json={"memory_type": "fact", "content": "Collects zithers."}).json
     calls_tool(model, "search_memories", query="zithers")

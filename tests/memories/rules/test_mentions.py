@@ -1,12 +1,15 @@
 """Names in memories: in scripts with capitals and without, and what only looks like a name."""
 
+import json
 import random
+from pathlib import Path
 
 import pytest
 
 from webapp.memories.rules.capitals import capital_runs, count_small, parts_of
 from webapp.memories.rules.mentions import Note, names_of
 
+CASES = json.loads(Path(__file__).with_name("mentions.json").read_text("utf-8"))
 CALENDAR = frozenset({"may", "june", "thursday", "sunday"})
 
 
@@ -16,28 +19,9 @@ def name_counts(*texts: str, things: bool = False) -> dict[str, int]:
     return {name.label: len(name.memory_ids) for name in names_of(notes, CALENDAR)}
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("Lives in Bristol with Hannah and two cats (Miso + Tofu)", {"Bristol", "Hannah", "Miso", "Tofu"}),
-        ("Likes the books of Ann Leckie, says Becky Chambers", {"Ann Leckie", "Becky Chambers"}),
-        ("Was at the wedding of Dr. Weber and J. K. Rowling", {"Dr Weber", "J K Rowling"}),
-        ("Has it from the GP. Takes it at night", {"GP"}),
-        ("Is moving. Likes it. (Hates packing)", set()),
-        ("Met Anna's brother, an O'Brien, and O'Brien's wife", {"Anna", "O'Brien"}),
-        ("Va souvent voir l'Espagne d'Élise", {"Espagne", "Élise"}),
-        ("Uses an iPad and a Volvo V60", {"iPad", "Volvo V60"}),
-        ("Works in a Porto-based office of Jean-Luc", {"Porto", "Jean-Luc"}),
-        ("喜欢Python，也喜欢Rust", {"Python", "Rust"}),
-        ("Родом із Харкова, живе в Познані", {"Харкова", "Познані"}),
-        ("Μένει στην Αθήνα", {"Αθήνα"}),
-        ("I think I'm late", set()),
-        ("I SAID I LIVE IN OSLO", set()),
-        ("Has read How To Win Friends And Influence People", set()),
-    ],
-)
+@pytest.mark.parametrize(("text", "names"), CASES)
 def test_names_are_capitals_within_sentences(text, names):
-    assert name_counts(text).keys() == names
+    assert sorted(name_counts(text)) == names
 
 
 def test_a_first_word_is_a_name_if_it_is_one_elsewhere():

@@ -2,10 +2,8 @@
 
 import os
 import zipfile
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from flask import current_app
 from flask_migrate import downgrade, upgrade
@@ -127,13 +125,9 @@ def _insert(connection: Connection, archive: zipfile.ZipFile, table: str) -> Non
         column_list = ", ".join(map(quote, columns))
         values = ", ".join(f":c{number}" for number in range(len(columns)))
         statement = text(f"INSERT INTO {quote(table)} ({column_list}) VALUES ({values})")
-        while batch := list(_parameters(rows)):
+        named = ({f"c{number}": value for number, value in enumerate(row)} for row in rows)
+        while batch := list(islice(named, ROW_BATCH)):
             connection.execute(statement, batch)
-
-
-def _parameters(rows: Iterator[list[Any]]) -> Iterator[dict[str, Any]]:
-    for row in islice(rows, ROW_BATCH):
-        yield {f"c{number}": value for number, value in enumerate(row)}
 
 
 def _set_next_ids(connection: Connection, next_ids: dict[str, int]) -> None:

@@ -65,11 +65,13 @@ class _Sync:
 
     def run(self, dry_run: bool) -> Iterator[tuple[str, str, str]]:
         """Carry out the changes, yielding each: the action, the name of a document, and why it was refused."""
-        documents = _documents(self._api, self._space_id)
+        rows = self._api.rows(f"/api/spaces/{self._space_id}/documents", "documents")
+        documents = {row["document_id"]: row["title"] for row in rows}
         by_title = {title: document_id for document_id, title in documents.items()}
         for name in self.files:
             try:
-                digest = _digest(self._folder / name)
+                with (self._folder / name).open("rb") as file:
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
             except OSError as error:
                 yield "refused", name, f"It cannot be read: {error.strerror}."
                 continue
@@ -131,10 +133,6 @@ def _space_id(api: Server, name: str) -> int:
     return int(spaces[0]["space_id"])
 
 
-def _documents(api: Server, space_id: int) -> dict[int, str]:
-    return {row["document_id"]: row["title"] for row in api.rows(f"/api/spaces/{space_id}/documents", "documents")}
-
-
 def _files(folder: Path) -> list[str]:
     """Return the files to sync, as paths within the folder; links out of it are not followed."""
     ignore = folder / IGNORE
@@ -151,11 +149,6 @@ def _files(folder: Path) -> list[str]:
         paths = ((relative / name).as_posix() for name in sorted(names) if not (Path(root) / name).is_symlink())
         files += [path for path in paths if not _is_ignored(path, patterns)]
     return files
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _is_ignored(path: str, patterns: Sequence[str]) -> bool:

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import click
 
@@ -140,11 +140,11 @@ def _fetch(api: Server, path: str, place: Path, force: bool) -> None:
         raise ClientError(f"{place} cannot be written: {error.strerror}", FAILED) from None
 
 
-def _upload(api: Server, file: Path, kind: str | None) -> dict[str, Any]:
+def _upload(api: Server, file: Path, kind: str | None) -> Any:
     fields = {"format": kind} if kind else {}
     if str(file) != "-":
         with file.open("rb") as stream:
-            return _send(api, file.name, stream, file.stat().st_size, fields)
+            return api.upload("/api/imports", file.name, stream, file.stat().st_size, fields)
     with tempfile.TemporaryFile() as copy:
         while piece := sys.stdin.buffer.read(CHUNK):
             copy.write(piece)
@@ -152,7 +152,7 @@ def _upload(api: Server, file: Path, kind: str | None) -> dict[str, Any]:
         copy.seek(0)
         beginning = copy.read(512).lstrip()
         copy.seek(0)
-        return _send(api, f"stdin.{_extension(beginning)}", copy, size, fields)
+        return api.upload("/api/imports", f"stdin.{_extension(beginning)}", copy, size, fields)
 
 
 def _extension(beginning: bytes) -> str:
@@ -160,11 +160,6 @@ def _extension(beginning: bytes) -> str:
     if beginning.startswith(b"PK"):
         return "zip"
     return "json" if _JSON.match(beginning) else "txt"  # a list of memories may begin with a bracket, too: "[date] …"
-
-
-def _send(api: Server, name: str, file: IO[bytes], size: int, fields: dict[str, str]) -> dict[str, Any]:
-    answer: dict[str, Any] = api.upload("/api/imports", name, file, size, fields)
-    return answer
 
 
 def _wait_until_done(api: Server, kind: str, row: dict[str, Any], while_status: tuple[str, ...]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class Supervisor:
         self._selector = selectors.DefaultSelector()
         self._start_read, self._start_write = os.pipe()
         host, port = plan.listener.getsockname()[:2]
-        self._address = (_reachable(host), port)
+        self._address = ({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port)  # noqa: S104
         self._question: socket.socket | None = None
         self._answer = bytearray()  # what has come of the answer to it
         self._ask_again_at = 0.0
@@ -251,10 +251,6 @@ class Supervisor:
         except OSError:
             # The terminal is gone or the reader of a pipe has left: go on without a word.
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-
-
-def _reachable(host: str) -> str:
-    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
 
 
 def _describe(code: int) -> str:

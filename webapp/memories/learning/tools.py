@@ -194,6 +194,9 @@ MAX_TARGETS = 20
 CONFIRM_NOTE = (
     "Not forgotten yet: the user confirms it with a button under this reply. Tell them what would be forgotten."
 )
+UNKNOWN_NOTE = (
+    "No memory says exactly this. If one of these is meant, call forget with its memory_id; else tell the user."
+)
 
 
 class Forget(BaseModel):
@@ -203,8 +206,11 @@ class Forget(BaseModel):
     content: str | None = Field(None, max_length=500, description="Or the memory as you know it")
 
 
-def forget(turn: Message, args: Forget) -> dict[str, Any]:
-    """Propose memories to be forgotten; the user decides below the reply."""
+def forget(turn: Message, args: Forget, vectors: Vectors) -> dict[str, Any]:
+    """Propose memories to be forgotten; the user decides below the reply. If none says exactly that, list the nearest.
+
+    `vectors` has that of the content, if there is one.
+    """
     conversation = lock_conversation(turn)
     target = Memory.memory_id == args.memory_id
     if args.memory_id is None:
@@ -216,7 +222,7 @@ def forget(turn: Message, args: Forget) -> dict[str, Any]:
         .limit(MAX_TARGETS)
     ).all()
     if not rows:
-        return refusal_text("unknown_memory", "There is no such memory. Find its memory_id with search_memories.")
+        return refusal_text("unknown_memory", UNKNOWN_NOTE) | _nearest(turn, conversation, args.content or "", vectors)
     ids = [row.memory_id for row in rows]
     condition = ForgetProposal.message_id == turn.message_id
     proposed_ids = set(
@@ -232,3 +238,13 @@ def forget(turn: Message, args: Forget) -> dict[str, Any]:
         "detail": CONFIRM_NOTE,
         "memories": [{"memory_id": row.memory_id, "content": row.content} for row in rows],
     }
+
+
+def _nearest(turn: Message, conversation: Conversation, content: str, vectors: Vectors) -> dict[str, Any]:
+    """Return the user's memories that are nearest to a content, by its vector, or, while there are none, its words."""
+    place, queries = (conversation.user_id, conversation.space_id), list(vectors.by_text.values())
+    ids = writing.nearest(*place, vectors.model, queries, MAX_FOUND) if vectors.model else {}
+    if not ids:
+        return search(turn, Search(query=content[:200])) if content else {}
+    rows = {row.memory_id: row.content for row in db.session.scalars(select(Memory).where(Memory.memory_id.in_(ids)))}
+    return {"memories": [{"memory_id": number, "content": rows[number]} for number in ids if number in rows]}
