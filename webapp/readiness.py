@@ -21,13 +21,15 @@ from webapp.accounts.models import SiteSetting
 from webapp.db.base import db, expect_writes
 from webapp.db.conflicts import forget_session
 from webapp.db.engine import database_file
-from webapp.db.failures import database_is_full, database_refuses
+from webapp.db.failures import database_is_full, database_is_locked, database_refuses
 from webapp.db.migrations import migrate
 from webapp.errors import reason
 from webapp.extensions import app_settings, redis
 
 log = logging.getLogger(__name__)
 
+BUSY_SECONDS = 4
+"""How long the file of SQLite may be written to by somebody else."""
 MIN_FREE = 16 * 1024 * 1024
 """With fewer free bytes on SQLite's disk, there is no guarantee that anything more can be stored."""
 
@@ -37,10 +39,17 @@ def readiness() -> dict[str, str]:
     parts = {"database": _database(), "redis": _redis()}
     parts["migrations"] = "unknown"
     if parts["database"] == "ok":
-        parts["migrations"] = "ok" if current_revision() == newest_revision() else "not current"
+        parts["migrations"] = _migrations()
     if parts["migrations"] == "ok" and (missing := missing_tables()):
         parts["tables"] = f"missing: {', '.join(missing)}"
     return parts
+
+
+def _migrations() -> str:
+    if (revision := current_revision()) == newest_revision():
+        return "ok"
+    with db.engine.connect() as connection:
+        return "not current" if revision or inspect(connection).get_table_names() else "no tables"
 
 
 def missing_tables() -> list[str]:
@@ -52,8 +61,11 @@ def missing_tables() -> list[str]:
 def _database() -> str:
     """Write a row and roll it back: a replica, a full disk and a locked file still answer every query."""
     db.session.rollback()
+    if (file := database_file(db.engine)) and not file.exists():
+        return "missing"
     expect_writes()
     try:
+        db.session.connection(execution_options={"busy_seconds": BUSY_SECONDS})
         db.session.execute(insert(SiteSetting).values(key=f"readyz:{uuid.uuid4().hex}", value=True))
         if db.engine.dialect.name == "sqlite" and shutil.disk_usage(app_settings().var_dir).free < MIN_FREE:
             return "full"
@@ -62,7 +74,8 @@ def _database() -> str:
         if "no such table" in str(error) or "doesn't exist" in str(error):
             return "ok"  # the schema is checked separately
         log.warning("database not ready: %s", reason(error))
-        return "full" if database_is_full(error) else "refuses access" if database_refuses(error) else "away"
+        states = {"full": database_is_full, "refuses access": database_refuses, "locked": database_is_locked}
+        return next((state for state, holds in states.items() if holds(error)), "away")
     finally:
         expect_writes(False)
         forget_session()

@@ -16,6 +16,7 @@ _PARTS = N_(
     {
         ("database", "away"): "The database does not accept what people write.",
         ("database", "refuses access"): "The database does not accept what people write.",
+        ("database", "locked"): "The database does not accept what people write.",
         ("database", "full"): "The database is full: nothing more can be stored.",
         ("redis", "away"): "Redis cannot be reached. Pending work continues as soon as it is back.",
         ("redis", "refuses the password"): "Redis cannot be reached. Pending work continues as soon as it is back.",

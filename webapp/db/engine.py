@@ -4,7 +4,8 @@ import re
 import sqlite3
 import threading
 import time
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from webapp.telemetry import tracing
 from webapp.telemetry.metrics import DATABASE, recorder
 
 BUSY_SECONDS = 30
-"""How long a transaction waits for the one writer that SQLite has."""
+"""How long a transaction waits for the one writer that SQLite has; its option `busy_seconds` may say less."""
 LIVENESS_SECONDS = 1.0
 """How many seconds a connection that was just used is assumed to be alive."""
 _TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE)\s+[`\"]?([a-z_]+)\b")
@@ -41,7 +42,11 @@ def engine_options(url: str, pool: int, patience: int = 60) -> dict[str, Any]:
             "hide_parameters": True,
             "pool_size": pool,
             "max_overflow": pool,
-            "connect_args": {"timeout": BUSY_SECONDS, "isolation_level": None, "check_same_thread": False},
+            "connect_args": {
+                "timeout": min(BUSY_SECONDS, patience),
+                "isolation_level": None,
+                "check_same_thread": False,
+            },
         }
     return {
         "hide_parameters": True,
@@ -206,6 +211,18 @@ def _stay_with_file(engine: Engine) -> None:
         raise DisconnectionError("the file is another one")
 
 
+@contextmanager
+def _patience(connection: Connection, seconds: float) -> Iterator[None]:
+    """Have SQLite wait for so many seconds at most, where somebody else has locked the file."""
+    cursor = connection.connection.cursor()
+    (before,) = cursor.execute("PRAGMA busy_timeout").fetchone()
+    cursor.execute(f"PRAGMA busy_timeout = {max(0, int(seconds * 1000))}")
+    try:
+        yield
+    finally:
+        cursor.execute(f"PRAGMA busy_timeout = {before}")
+
+
 class _HintedCompiler(SQLiteCompiler):
     """Writes a hint (INDEXED BY, NOT INDEXED) after its table, as the compiler for MySQL does."""
 
@@ -238,10 +255,16 @@ def prepare_engine(engine: Engine) -> None:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
+        if not writing.get():
+            connection.exec_driver_sql("BEGIN")
+            return
+        seconds = connection.get_execution_options().get("busy_seconds", BUSY_SECONDS)
+        end = time.monotonic() + seconds
         # SQLite asks again after up to a tenth of a second, whoever comes meanwhile: writers of a process wait here.
-        if writing.get() and not connection.info.get("has_turn"):
-            connection.info["has_turn"] = turn.acquire(timeout=BUSY_SECONDS)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing.get() else "BEGIN")
+        if not connection.info.get("has_turn"):
+            connection.info["has_turn"] = turn.acquire(timeout=seconds)
+        with _patience(connection, end - time.monotonic()):
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     @event.listens_for(engine, "checkin")
     def _checkin(_connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:

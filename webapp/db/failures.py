@@ -56,6 +56,11 @@ def database_refuses(error: BaseException) -> bool:
     return isinstance(error, DBAPIError) and error_code(error) in _REFUSED
 
 
+def database_is_locked(error: BaseException) -> bool:
+    """SQLite: whether another program keeps the file locked."""
+    return isinstance(error, DBAPIError) and "is locked" in str(error.orig)
+
+
 def database_is_away(error: BaseException) -> bool:
     """Return whether the database itself failed, for now or until somebody mends it, rather than our statement."""
     if not isinstance(error, DBAPIError):

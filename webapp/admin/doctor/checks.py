@@ -130,10 +130,13 @@ def servers() -> Iterator[Finding]:
         "database": f"Check that {address} (DATABASE_URL) runs, takes the password, and lets its user write.",
         "redis": "Check REDIS_URL and that the server runs; give it memory and `maxmemory-policy noeviction`.",
         "migrations": "Run `flask --app wsgi prepare` with this version, once, before the processes start.",
+        "missing": f"Put the file of {address} back, or restore a backup: `prepare` begins an installation anew.",
+        "locked": "End the program that has locked the file; to copy it, use `flask --app wsgi backup create`.",
+        "no tables": f"If {address} is new, run `flask --app wsgi prepare`; if it was in use, restore a backup.",
     }
     parts.pop("tables", None)  # they are checked by themselves, with their columns
     for part, state in parts.items():
-        yield ok(part, "ok") if state == "ok" else fault(part, state, advice[part])
+        yield ok(part, "ok") if state == "ok" else fault(part, state, advice.get(state, advice[part]))
 
 
 def database() -> Iterator[Finding]:
