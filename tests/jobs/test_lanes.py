@@ -163,7 +163,7 @@ def test_a_file_is_looked_at_in_slices_whichever_process_has_them(app, client, l
 
 
 def test_an_import_goes_on_where_it_was_whichever_process_has_it(app, client, lane, monkeypatch):
-    monkeypatch.setattr(import_jobs, "BATCH", 2)
+    monkeypatch.setattr(import_jobs, "MAX_WEIGHT", 20)
     read: list[str] = []
     opened = import_jobs.Upload
 
@@ -186,7 +186,7 @@ def test_an_import_goes_on_where_it_was_whichever_process_has_it(app, client, la
 
 
 def test_two_jobs_of_one_import_write_nothing_twice(app, client, lane, monkeypatch):
-    monkeypatch.setattr(import_jobs, "BATCH", 2)
+    monkeypatch.setattr(import_jobs, "MAX_WEIGHT", 20)
     number = bring(client, many(6), "export.zip")
     finish(lane, "look_at_import")
     client.post(f"/api/imports/{number}/start", json={})
