@@ -173,15 +173,14 @@ class TurnRunner:
         ]
 
     def _start_task(self, turn_id: int, make: Callable[..., Turn]) -> None:
-        self._submitted.discard(turn_id)
-        if turn_id in self._tasks:
-            return
-        lease = asyncio.create_task(self._leases.acquire(turn_id))
-        turn = make(is_ours=lease)
-        task = asyncio.create_task(self._run(turn, lease), name=f"turn-{turn_id}")
-        self._tasks[turn_id] = task
-        task.add_done_callback(lambda _task: self._tasks.pop(turn_id, None))
-        task.add_done_callback(lambda _task: turn.place.close())  # also of one that was cancelled before it began
+        if turn_id not in self._tasks:
+            lease = asyncio.create_task(self._leases.acquire(turn_id))
+            turn = make(is_ours=lease)
+            task = asyncio.create_task(self._run(turn, lease), name=f"turn-{turn_id}")
+            self._tasks[turn_id] = task
+            task.add_done_callback(lambda _task: self._tasks.pop(turn_id, None))
+            task.add_done_callback(lambda _task: turn.place.close())  # also of one that was cancelled before it began
+        self._submitted.discard(turn_id)  # not before: a turn between the two would not count as active
 
     async def _run(self, turn: Turn, lease: asyncio.Task[bool]) -> None:
         self._turns[turn.id] = turn
