@@ -22,18 +22,18 @@ import "./scroll.js";
 import "./side-panel.js";
 import "./slash.js";
 import "./suggestions.js";
-import "./temporary.js";
 import "./theme.js";
 import "./thinking.js";
 import "./toasts.js";
 import "./voice.js";
 import { $, onContent } from "./dom.js";
 
-// Few pages have a file field or a list to choose from; a conversation need not carry what serves them, nor what keeps
-// the words of forms: its composer does so itself.
+// Few pages have a file field or a list to choose from, few conversations are temporary; the others need not carry what
+// serves them. Nor does a conversation what keeps the words of forms: its composer does so itself.
 onContent((root) => {
   if (!$("#composer")) import("./interrupted-form.js");
   if ($("input.input[type='file']", root)) import("./file-fields.js");
+  if ($("[data-temporary]")) import("./temporary.js");
   if ($("[data-choose]", root)) import("./selection.js");
   if ($("[data-ask]", root)) import("./ask.js");
 });

@@ -1,14 +1,7 @@
 // A browser labels its file fields in its own language. The field stays where it is, unseen, for clicks, drops and keys.
 import { $$, make, onContent } from "./dom.js";
+import { hasFolder } from "./files.js";
 import { t } from "./i18n.js";
-import { toast } from "./toasts.js";
-
-/** Returns whether a folder was dropped, and says that it is not taken: a browser gives its name as if it were a file. */
-export function hasFolder(transfer) {
-  const isFolder = [...transfer.items].some((item) => item.webkitGetAsEntry?.()?.isDirectory);
-  if (isFolder) toast(t("A folder cannot be uploaded. Open it and drop its files."));
-  return isFolder;
-}
 
 onContent((root) => {
   for (const field of $$("input.input[type='file']", root)) {

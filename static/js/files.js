@@ -1,9 +1,15 @@
 // Files in the composer: chosen, dropped or pasted, uploaded one after the other, gone once the message is taken.
 import { $, $$, isOffline, on } from "./dom.js";
 import { form, read, write } from "./drafts.js";
-import { hasFolder } from "./file-fields.js";
 import { toast } from "./toasts.js";
 import { t } from "./i18n.js";
+
+/** Returns whether a folder was dropped, and says that it is not taken: a browser gives its name as if it were a file. */
+export function hasFolder(transfer) {
+  const isFolder = [...transfer.items].some((item) => item.webkitGetAsEntry?.()?.isDirectory);
+  if (isFolder) toast(t("A folder cannot be uploaded. Open it and drop its files."));
+  return isFolder;
+}
 
 const field = () => $("[data-attach]");
 const chips = () => $("#composer-files");

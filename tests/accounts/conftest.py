@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from flask import Blueprint, Flask, jsonify
+from flask import Blueprint, Flask, Response, jsonify
 from flask.testing import FlaskClient
 from flask_openapi3 import Info, OpenAPI
 from flask_wtf.csrf import generate_csrf
@@ -56,6 +56,11 @@ def probes() -> Blueprint:
     probe("/api/probe/either", auth.login_required(services=True))
     probe("/api/probe/admin", auth.admin_only)
     probe("/api/internal/probe", only_services)
+
+    @blueprint.get("/api/probe/stream")
+    @auth.login_required
+    def stream() -> Response:
+        return Response(iter(["first", "last"]))
 
     @blueprint.post("/test-login")
     @auth.public

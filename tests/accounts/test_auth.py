@@ -12,7 +12,7 @@ from webapp.accounts import auth, service, tokens
 from webapp.accounts.identity import Identity
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import UserChanges
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import count_rows, db, now, write_transaction
 from webapp.http.views import SMALL_BYTES
 
 
@@ -214,14 +214,14 @@ def test_use_of_a_token_is_noted_at_most_once_a_minute(people, caller):
         return db.session.scalars(db.select(ApiToken.last_used_at)).one()
 
     assert last_use() is None
-    caller.get("/api/probe/user", headers=headers).close()  # which is when a server has sent it
+    caller.get("/api/probe/user", headers=headers)
     first = last_use()
     assert first is not None
     caller.post("/api/probe/user", headers=headers)
     assert last_use() == first
     with write_transaction():
         db.session.execute(update(ApiToken).values(last_used_at=now() - timedelta(seconds=61)))
-    caller.get("/api/probe/user", headers=headers).close()
+    caller.get("/api/probe/user", headers=headers)
     assert last_use() > first
 
 
@@ -235,12 +235,15 @@ def test_another_process_that_noted_the_use_first_is_not_overwritten(people):
     assert db.session.scalars(db.select(ApiToken.last_used_at)).one() == stamp
 
 
-def test_visits_are_noted(people):
+@pytest.mark.parametrize("path", ["/api/probe/user", "/api/probe/stream"])
+def test_visits_are_noted_those_of_a_stream_at_its_end(people, path):
     ann = people.user("ann")
     browser = people.browser("ann")
     with write_transaction():
         db.session.execute(update(User).values(last_seen_at=now() - timedelta(minutes=6)))
-    browser.get("/api/probe/user").close()
+    response, recent = browser.get(path), User.last_seen_at > now() - timedelta(minutes=5)
+    assert count_rows(recent) == int(path.endswith("user"))
+    response.close()
     db.session.rollback()
     assert service.get_user(ann).last_seen_at > now() - timedelta(minutes=5)
 

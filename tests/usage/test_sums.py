@@ -150,7 +150,7 @@ def test_a_price_that_changes_changes_what_had_none(app, make_user, monkeypatch)
         sums.sum_records()
         before = agree(people)
         offer = SimpleNamespace(target=SimpleNamespace(id="c1/m"), input_price=900.0, output_price=900.0)
-        monkeypatch.setattr(service, "catalogue", SimpleNamespace(all=lambda: [offer]))
+        monkeypatch.setattr(service, "catalogue", SimpleNamespace(read=lambda: SimpleNamespace(offered=[offer])))
         after = agree(people)
     assert after["all day"]["total"]["dollars"] > 2 * before["all day"]["total"]["dollars"]
 

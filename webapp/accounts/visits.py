@@ -1,4 +1,4 @@
-"""Visits of a user or a token, recorded now and then: once the answer is sent, so that nobody waits for that."""
+"""Visits of a user or a token, recorded now and then; nobody waits for that before the first words of a stream."""
 
 import logging
 from collections.abc import Callable
@@ -17,19 +17,26 @@ def init_visits(app: Flask) -> None:
     """Have a request's `g.note_use` called, if it has set one, in a transaction of its own."""
 
     @app.after_request
-    def _note_visit(response: Response) -> Response:
-        if visit := g.get("note_use"):
-            record = partial(_record, this_app(), visit)
-            if response.direct_passthrough:  # a file, of whose end no response is told
-                record()
-            else:
-                response.call_on_close(record)
+    def _wait_for_stream(response: Response) -> Response:
+        waits = response.is_streamed and not response.direct_passthrough  # of a file's end no response is told
+        if waits and (visit := g.pop("note_use", None)):
+            response.call_on_close(partial(_record_in, this_app(), visit))
         return response
 
+    @app.teardown_request
+    def _note_visit(_error: BaseException | None) -> None:
+        if visit := g.pop("note_use", None):
+            _record(visit)
 
-def _record(app: Flask, visit: Callable[[], None]) -> None:
+
+def _record_in(app: Flask, visit: Callable[[], None]) -> None:
+    with app.app_context():
+        _record(visit)
+
+
+def _record(visit: Callable[[], None]) -> None:
     try:
-        with app.app_context(), write_transaction():
+        with write_transaction():
             visit()
     except SQLAlchemyError as error:  # the next request records it
         log.warning("a visit was not recorded", extra={"error": type(error).__name__})
