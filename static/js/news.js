@@ -9,6 +9,8 @@ const INTERVAL_MS = 25_000;
 const MAX_REPLIES = 30;
 // The last message at the time of the question, while it is open.
 let shownBefore = null;
+// A correction that came meanwhile may not be in the answer.
+let isOutdated = false;
 
 /** The id of the last message shown; "0" when the end of the conversation is not, "" when there is none. */
 export function newest() {
@@ -34,6 +36,10 @@ async function fetchNews() {
     await load(`${url}?${query}`, "#thread");
   } finally {
     shownBefore = null;
+    if (isOutdated) {
+      isOutdated = false;
+      fetchNews();
+    }
   }
 }
 
@@ -47,4 +53,7 @@ for (const type of ["focus", "pageshow", "online"]) addEventListener(type, fetch
 setInterval(fetchNews, INTERVAL_MS);
 otherTabs?.addEventListener("message", fetchNews);
 // What is forgotten or undone may stand under any reply.
-document.addEventListener("memories:corrected", fetchNews);
+document.addEventListener("memories:corrected", () => {
+  isOutdated = shownBefore !== null;
+  fetchNews();
+});

@@ -340,7 +340,7 @@ def test_one_without_accounts_is_made_only_if_told(elsewhere, tmp_path):
         assert cli.invoke(args=args).exit_code == 1
         assert not data.exists(), "only a migration makes the file of a database"
     said = cli.invoke(args=["doctor"]).output + cli.invoke(args=["backup", "create", str(file)]).output
-    assert "FAULT    migrations: not current" in said and f"There is nothing in sqlite:///{data}" in said
+    assert "FAULT    database: missing" in said and f"There is nothing in sqlite:///{data}" in said
     assert cli.invoke(args=["prepare"]).exit_code == 0
     refused = cli.invoke(args=["backup", "create", str(file)])
     assert refused.exit_code == 1 and not file.exists()
