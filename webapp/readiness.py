@@ -29,7 +29,7 @@ from webapp.extensions import app_settings, redis
 log = logging.getLogger(__name__)
 
 BUSY_SECONDS = 4
-"""How long the file of SQLite may be written to by somebody else."""
+"""Seconds to wait while somebody else writes to the file of SQLite."""
 MIN_FREE = 16 * 1024 * 1024
 """With fewer free bytes on SQLite's disk, there is no guarantee that anything more can be stored."""
 

@@ -20,7 +20,7 @@ from webapp.network.outbound import RequestFailed, RequestRefused
 
 SECONDS = 10.0
 MOST = 1_000_000
-"""How many bytes an answer may have; a long list of groups is some 20 kB."""
+"""The most bytes of an answer; a long list of groups is some 20 kB."""
 _BASIC, _POST = "client_secret_basic", "client_secret_post"
 
 

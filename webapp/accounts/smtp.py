@@ -17,9 +17,9 @@ from webapp.db.base import now
 from webapp.errors import Unavailable
 
 SECONDS = 20.0
-"""How long the server may take for a reply, to its end."""
+"""Seconds that the server may take for a reply, to its end."""
 MOST = 65_536
-"""How many bytes a reply may have."""
+"""The most bytes of a reply."""
 
 
 class MailRefused(Exception):

@@ -22,7 +22,7 @@ from webapp.telemetry import tracing
 from webapp.telemetry.metrics import DATABASE, recorder
 
 BUSY_SECONDS = 30
-"""How long a transaction waits for the one writer that SQLite has; its option `busy_seconds` may say less."""
+"""Seconds that a transaction waits for the one writer that SQLite has; its option `busy_seconds` may say less."""
 LIVENESS_SECONDS = 1.0
 """How many seconds a connection that was just used is assumed to be alive."""
 _TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE)\s+[`\"]?([a-z_]+)\b")

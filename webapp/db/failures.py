@@ -57,7 +57,7 @@ def database_refuses(error: BaseException) -> bool:
 
 
 def database_is_locked(error: BaseException) -> bool:
-    """SQLite: whether another program keeps the file locked."""
+    """Return whether another program keeps the file of SQLite locked."""
     return isinstance(error, DBAPIError) and "is locked" in str(error.orig)
 
 

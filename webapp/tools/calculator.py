@@ -29,7 +29,7 @@ _AS_PYTHON = (
     (r"\^", "**"),
     (r"√", "~"),
 )
-"""How Python writes what people do: an attribute binds as tightly as a sign behind a number, ~ as a root before it."""
+"""People's spelling in Python's: an attribute binds as tightly as a sign behind a number, ~ as a root before it."""
 _OPERATIONS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
