@@ -203,6 +203,7 @@ def _withdrawals(plan: UndoPlan) -> list[Memory]:
     """Return the memories that others can read now and could not after the undo."""
     later = {**dict.fromkeys(plan.removals, {}), **plan.returns}
     shared = db.session.scalars(select(Memory).where(Memory.memory_id.in_(later), Memory.visibility == "shared"))
+
     def stays(row: Memory) -> bool:
         return {"visibility": "shared", "space_id": row.space_id}.items() <= later[row.memory_id].items()
 
