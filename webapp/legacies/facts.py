@@ -11,8 +11,7 @@ from webapp.http.paging import Keyset
 from webapp.http.validation import Page, PageQuery
 from webapp.legacies.fact_list import KnownFact, category_of, fact_line
 from webapp.memories import service
-from webapp.memories.models import IN_USE, Memory
-from webapp.memories.review.decisions import awaits_decision
+from webapp.memories.models import IN_USE, WAITING, Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.store import forgetting
 from webapp.memories.store.forgetting import ForgetReport
@@ -59,7 +58,7 @@ def view_as_member(user_id: int, space_id: int) -> list[Fact]:
 def count_waiting(user_id: int, space_id: int) -> int:
     """Return how many of the reader's own facts of a legacy wait for their decision. Raises NotFound."""
     _require_legacy(user_id, space_id)
-    waiting = service.visible(user_id).where(Memory.space_id == space_id, *awaits_decision())
+    waiting = service.visible(user_id).where(Memory.space_id == space_id, *WAITING)
     return db.session.scalars(waiting.with_only_columns(func.count())).one()
 
 

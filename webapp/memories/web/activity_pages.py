@@ -29,7 +29,7 @@ from webapp.memories.history import change_sets, revisions
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.prompt import conversation_memory
 from webapp.memories.review import decisions
-from webapp.memories.review.decisions import groups_of, outside_groups
+from webapp.memories.review.decisions import groups_of
 from webapp.memories.schemas import MemoryChanges, ReviewDecision
 from webapp.memories.showing import cards, texts
 from webapp.memories.showing.change_lines import ChangeLine
@@ -210,7 +210,8 @@ def _review(error: str = "") -> str:
             condition = Memory.memory_id.in_(group.statement)
             return show_queue(place, group.count, condition, part=place, error=error, group=group)
     count = cards.counts(current_user_id()).review - sum(group.count for group in groups)
-    return show_queue(url_for(".review"), count, *outside_groups(groups), error=error, groups=groups)
+    ungrouped = [Memory.memory_id.not_in(group.statement) for group in groups]
+    return show_queue(url_for(".review"), count, *ungrouped, error=error, groups=groups)
 
 
 def _decision() -> ReviewDecision:
