@@ -96,10 +96,10 @@ def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
     return memory
 
 
-def drop_evidence(*conditions: Any) -> None:
+def drop_evidence(condition: ColumnElement[bool]) -> None:
     """Delete evidence rows and recount what their memories have left."""
-    ids = set(db.session.scalars(select(MemoryEvidence.memory_id).where(*conditions)))
-    db.session.execute(delete(MemoryEvidence).where(*conditions).execution_options(synchronize_session=False))
+    ids = set(db.session.scalars(select(MemoryEvidence.memory_id).where(condition)))
+    db.session.execute(delete(MemoryEvidence).where(condition).execution_options(synchronize_session=False))
     recount(ids)
 
 

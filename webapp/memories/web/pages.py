@@ -114,8 +114,11 @@ def list_memories() -> ViewResult:
 
 @blueprint.get("/memories/new")
 def new() -> ViewResult:
-    template = "memories/_add.html" if wants_partial() else "memories/add.html"
-    return render_template(template, errors={}, values={}, is_open="closed" not in request.args)
+    return _render_form(errors={}, values={}, is_open="closed" not in request.args)
+
+
+def _render_form(**context: Any) -> str:
+    return render_template("memories/_add.html" if wants_partial() else "memories/add.html", **context)
 
 
 @blueprint.post("/memories")
@@ -124,9 +127,7 @@ def create() -> ViewResult:
     try:
         row = service.create_memory(current_user_id(), read_form(MemoryFields))
     except Invalid as error:
-        context = {"errors": sentences(error, LABELS), "values": request.form, "is_open": True}
-        template = "memories/_add.html" if wants_partial() else "memories/add.html"
-        return render_template(template, **context), 422
+        return _render_form(errors=sentences(error, LABELS), values=request.form, is_open=True), 422
     db.session.commit()
     if not wants_partial():
         return commit_and_redirect(url_for(".page"), _("Remembered."))
@@ -164,10 +165,10 @@ def save(memory_id: int) -> ViewResult:
         db.session.rollback()
         card = cards.card(current_user_id(), memory_id)
         problems = sentences(error, LABELS) if isinstance(error, Invalid) else {"": _reason(error)}
-        context = {"card": card, "errors": problems, "values": request.form, "clash": isinstance(error, Conflict)}
+        context = {"errors": problems, "values": request.form, "clash": isinstance(error, Conflict)}
         if wants_partial():
-            return render_template("memories/_edit.html", **context), 422
-        return _render_memory(card, editing=True, **{key: context[key] for key in ("errors", "values", "clash")}), 422
+            return render_template("memories/_edit.html", card=card, **context), 422
+        return _render_memory(card, editing=True, **context), 422
     return _show_card(memory_id, _("Saved as revision %(revision)s", revision=row.revision))
 
 
@@ -225,8 +226,7 @@ def restore(memory_id: int) -> ViewResult:
 
 def _own_card(memory_id: int) -> cards.Card:
     """Return a memory of the user's own; memories that others share can be read, not changed."""
-    service.get_memory(current_user_id(), memory_id)
-    return cards.card(current_user_id(), memory_id)
+    return cards.cards_of(current_user_id(), [service.get_memory(current_user_id(), memory_id)])[0]
 
 
 def _render_memory(card: cards.Card, **context: Any) -> str:
