@@ -213,6 +213,8 @@ def check_key(memory: Memory) -> None:
         with db.session.begin_nested():
             db.session.flush()
     except IntegrityError:
+        if not key[0]:
+            raise
         raise _key_conflict(key[0], None) from None
 
 

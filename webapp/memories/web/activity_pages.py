@@ -13,6 +13,7 @@ from webapp.conversations.pages import CHANGED as LIST_CHANGED, commit_and_tell
 from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
+from webapp.http.forms import sentences
 from webapp.http.validation import PageQuery, parse_id
 from webapp.http.views import (
     PageBlueprint,
@@ -224,8 +225,9 @@ def _decision() -> ReviewDecision:
             raise Invalid("Give the date as year, month and day.") from None
     try:
         return ReviewDecision(decision=form.get("decision"), other_id=form.get("other_id") or None, until=until)
-    except ValidationError:
-        raise Invalid("Choose one of the answers.") from None
+    except ValidationError as error:
+        wrong_day = sentences(error, {"until": N_("The last day")}).get("until")
+        raise Invalid(wrong_day or "Choose one of the answers.") from None
 
 
 def _error_text(error: Invalid | Conflict) -> str:
