@@ -136,7 +136,7 @@ document.addEventListener("htmx:error", (event) => {
 
 /** Words that wait for a connection go out once: their key makes a second arrival of the same words harmless. */
 async function sendWhenOnline() {
-  if (!form() || !read().waiting || isOffline) return;
+  if (!form() || !read().waiting || await checkNetwork()) return;
   try {
     await fetch("/healthz", { cache: "no-store" });
   } catch {
@@ -147,6 +147,7 @@ async function sendWhenOnline() {
 addEventListener("online", sendWhenOnline);
 addEventListener("offline", async () => {
   if (await checkNetwork()) toast(t("You are offline. You can keep writing."));
+  else sendWhenOnline(); // what was sent before that was known
 });
 
 /** A composer that has just appeared gets its draft. */
