@@ -247,9 +247,8 @@ def test_an_end_before_it_was_said_is_part_of_the_words(last_day, kept):
 
 
 def test_a_doubtful_retraction_does_not_bring_back_forgotten_words():
-    grave = TombstoneSet(b"0123456789abcdef", 1)
-    digests = {tombstone.digest for tombstone in grave.tombstones_for("I no longer have a dog")}
-    grave = TombstoneSet(b"0123456789abcdef", 1, digests)
+    digests = TombstoneSet([b"0123456789abcdef"], 1).tombstones_for("I no longer have a dog")
+    grave = TombstoneSet([b"0123456789abcdef"], 1, digests)
     state = start(memory(7, "Has a dog"), messages=say("I no longer have a dog"))
     state = replace(state, is_forgotten=grave.forbids)
     operation = op("retract", 1, "I no longer have a dog", "Has a dog", memory_number=1, confidence=0.5)
@@ -418,9 +417,9 @@ def test_the_current_value_is_the_one_that_the_rule_names(said):
 @settings(max_examples=60)
 @given(worlds(), batches, st.sampled_from(QUOTES), st.sampled_from(VALUES))
 def test_what_was_forgotten_is_never_stored(state, batch, content, value):
-    tombstone_set = TombstoneSet(b"0123456789abcdef", 1)
+    tombstone_set = TombstoneSet([b"0123456789abcdef"], 1)
     buried = tombstone_set.tombstones_for(content) | tombstone_set.tombstones_for("x", NAME, value)
-    grave = TombstoneSet(b"0123456789abcdef", 1, {tombstone.digest for tombstone in buried})
+    grave = TombstoneSet([b"0123456789abcdef"], 1, buried)
     plan = decide(batch, replace(state, is_forgotten=grave.forbids))
     for effect in plan.effects:
         if isinstance(effect, Insert | Revise):

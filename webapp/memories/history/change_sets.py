@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from sqlalchemy import delete, select
+from sqlalchemy import Select, delete, select
 
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, get_or_raise, now
@@ -59,47 +59,50 @@ def list_change_sets(user_id: int, query: PageQuery, memories: Sequence[Memory] 
     `memories`: memories just read; then only changes to these are put into words, and nothing is read twice.
     """
     keyset = Keyset("changes of memories", query, int, scope=user_id)
-    statement = (
-        select(MemoryChangeSet, Conversation.title)
-        .outerjoin(Conversation, Conversation.conversation_id == MemoryChangeSet.conversation_id)
-        .where(MemoryChangeSet.user_id == user_id)
-    )
-    page = read_page(keyset, statement, MemoryChangeSet.change_set_id)
-    sets = [row.MemoryChangeSet for row in page.items]
-    if memories is not None:
-        ids = {row.memory_id for row in memories}
-        sets = [row for row in sets if all(change["memory_id"] in ids for change in row.changes)]
-    snapshots = _snapshots(sets)
-    states = _states(sets, snapshots, memories or ())
-    return page.map(lambda row: _view(row.MemoryChangeSet, row.title, states, snapshots))
+    page = read_page(keyset, _select_with_titles(user_id), MemoryChangeSet.change_set_id)
+    views = view_change_sets([(row.MemoryChangeSet, row.title) for row in page.items], memories)
+    return Page(views, page.next_cursor)
 
 
 def get_change_set(user_id: int, change_set_id: int) -> ChangeSetView:
     """Return one change set. Raises NotFound."""
-    return view_change_sets([_own_change_set(user_id, change_set_id)])[0]
+    return view_change_sets([_read(user_id, change_set_id)])[0]
 
 
-def _own_change_set(user_id: int, change_set_id: int) -> MemoryChangeSet:
-    row = db.session.scalar(
-        select(MemoryChangeSet)
-        .where(MemoryChangeSet.user_id == user_id, MemoryChangeSet.change_set_id == change_set_id)
-        .execution_options(populate_existing=True)
-    )
-    return require(row, "There is no such change set.")
+def _select_with_titles(user_id: int) -> Select[MemoryChangeSet, str | None]:
+    """Return a user's change sets, each with the title of the conversation it came from."""
+    is_of_set = Conversation.conversation_id == MemoryChangeSet.conversation_id
+    sets = select(MemoryChangeSet, Conversation.title).outerjoin(Conversation, is_of_set)
+    return sets.where(MemoryChangeSet.user_id == user_id)
 
 
-def view_change_sets(rows: Sequence[MemoryChangeSet], *, with_titles: bool = True) -> list[ChangeSetView]:
-    """Return change sets as they are displayed, in two queries, or three with titles."""
-    snapshots = _snapshots(rows)
-    states = _states(rows, snapshots)
-    ids = {row.conversation_id for row in rows if row.conversation_id} if with_titles else set()
-    titles: dict[int, str | None] = {}
-    if ids:
-        statement = select(Conversation.conversation_id, Conversation.title).where(
-            Conversation.conversation_id.in_(ids)
+def _read(user_id: int, change_set_id: int) -> tuple[MemoryChangeSet, str | None]:
+    statement = _select_with_titles(user_id).where(MemoryChangeSet.change_set_id == change_set_id)
+    row = db.session.execute(statement.execution_options(populate_existing=True)).first()
+    change_set, title = require(row, "There is no such change set.")
+    return change_set, title
+
+
+def view_change_sets(
+    rows: Sequence[tuple[MemoryChangeSet, str | None]], memories: Sequence[Memory] | None = None
+) -> list[ChangeSetView]:
+    """Return change sets and the titles of their conversations as they are displayed, in two queries; `memories` as for
+    `list_change_sets`."""
+    sets = [row for row, _ in rows]
+    if memories is not None:
+        ids = {row.memory_id for row in memories}
+        sets = [row for row in sets if all(change["memory_id"] in ids for change in row.changes)]
+    snapshots = _snapshots(change for row in sets if _has_earlier_states(row) for change in row.changes)
+    states = _states(sets, snapshots, memories or ())
+    return [
+        ChangeSetView(
+            row,
+            title,
+            {c["memory_id"]: states[c["memory_id"]].content for c in row.changes if c["memory_id"] in states},
+            lines_of(row.changes, states, snapshots),
         )
-        titles = dict(db.session.execute(statement).all())
-    return [_view(row, titles.get(row.conversation_id or 0), states, snapshots) for row in rows]
+        for row, title in rows
+    ]
 
 
 def _states(
@@ -115,17 +118,15 @@ def _states(
     return {row.memory_id: MemoryState(row.content, row.valid_to is not None, row.needs_review) for row in found}
 
 
-def _snapshots(rows: Sequence[MemoryChangeSet]) -> Snapshots:
-    """Return the memories of some change sets before and after; no query if all are new or confirmed."""
-    versions = {
-        (change["memory_id"], revision)
-        for row in rows
-        if any(row.counts.get(name) for name in _STATE_COUNTS)
-        or any(c["before"] not in (None, c["after"]) for c in row.changes)
-        for change in row.changes
-        for revision in (change["before"], change["after"])
-        if revision is not None
-    }
+def _has_earlier_states(row: MemoryChangeSet) -> bool:
+    """Return whether more than the present tells what a change set did: not all of it is new or confirmed."""
+    is_changed = any(change["before"] not in (None, change["after"]) for change in row.changes)
+    return is_changed or any(row.counts.get(name) for name in _STATE_COUNTS)
+
+
+def _snapshots(changes: Iterable[Mapping[str, Any]]) -> Snapshots:
+    """Return the memories of some changes before and after."""
+    versions = {(c["memory_id"], revision) for c in changes for revision in (c["before"], c["after"]) if revision}
     if not versions:
         return {}
     statement = select(MemoryRevision.memory_id, MemoryRevision.revision, MemoryRevision.snapshot).where(
@@ -135,21 +136,14 @@ def _snapshots(rows: Sequence[MemoryChangeSet]) -> Snapshots:
     return {(memory_id, revision): fields for memory_id, revision, fields in db.session.execute(statement)}
 
 
-def _view(
-    row: MemoryChangeSet, title: str | None, states: Mapping[int, MemoryState], snapshots: Snapshots
-) -> ChangeSetView:
-    texts = {c["memory_id"]: states[c["memory_id"]].content for c in row.changes if c["memory_id"] in states}
-    return ChangeSetView(row, title, texts, lines_of(row.changes, states, snapshots))
-
-
 def undo(user_id: int, change_set_id: int) -> ChangeSetView:
     """Undo a change set as one of its own, with the user's answers to what it asked. Raises NotFound, and Conflict with
     every memory that prevents it."""
-    original = _own_change_set(user_id, change_set_id)
+    original, _ = _read(user_id, change_set_id)
     rows = (original, *_answers(original))
     lock_withdrawal(user_id, [change["memory_id"] for row in rows for change in row.changes])
     versions.begin_change(user_id)
-    original = _own_change_set(user_id, change_set_id)
+    original, title = _read(user_id, change_set_id)
     if original.undone_at is not None:
         raise AlreadyUndone("This has already been undone.")
     for answer in _answers(original):
@@ -157,18 +151,11 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
     changes = _changes_of(original)
     plan = undoing.plan_undo(changes, _present(user_id, changes))
     if plan.obstacles:
-        raise Conflict(
-            "Later changes prevent this.",
-            errors=[
-                {
-                    "loc": ["changes"],
-                    "memory_id": ref,
-                    "reason": obstacle.value,
-                    "msg": f"memory {ref} {OBSTACLES[obstacle]}",
-                }
-                for ref, obstacle in plan.obstacles.items()
-            ],
-        )
+        errors = [
+            {"loc": ["changes"], "memory_id": ref, "reason": reason.value, "msg": f"memory {ref} {OBSTACLES[reason]}"}
+            for ref, reason in plan.obstacles.items()
+        ]
+        raise Conflict("Later changes prevent this.", errors=errors)
     journal = Journal(user_id, "undo", conversation_id=original.conversation_id)
     withdraw(user_id, _withdrawals(plan))
     out_of_use = [ref for ref, fields in plan.returns.items() if not Snapshot(0, fields).is_current]
@@ -194,7 +181,7 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
         *row.changes,
     ]
     db.session.flush()
-    return view_change_sets([row])[0]
+    return view_change_sets([(row, title)])[0]
 
 
 def _answers(original: MemoryChangeSet) -> list[MemoryChangeSet]:
@@ -214,22 +201,17 @@ def _answers(original: MemoryChangeSet) -> list[MemoryChangeSet]:
 
 def _withdrawals(plan: UndoPlan) -> list[Memory]:
     """Return the memories that others can read now and could not after the undo."""
-    later_fields = {**dict.fromkeys(plan.removals, {}), **plan.returns}
-    shared = db.session.scalars(select(Memory).where(Memory.memory_id.in_(later_fields), Memory.visibility == "shared"))
-    return [
-        row
-        for row in shared
-        if (later_fields[row.memory_id].get("visibility"), later_fields[row.memory_id].get("space_id"))
-        != ("shared", row.space_id)
-    ]
+    later = {**dict.fromkeys(plan.removals, {}), **plan.returns}
+    shared = db.session.scalars(select(Memory).where(Memory.memory_id.in_(later), Memory.visibility == "shared"))
+
+    def stays(row: Memory) -> bool:
+        return {"visibility": "shared", "space_id": row.space_id}.items() <= later[row.memory_id].items()
+
+    return [row for row in shared if not stays(row)]
 
 
 def _changes_of(row: MemoryChangeSet) -> list[Change]:
-    ids = {change["memory_id"] for change in row.changes}
-    stored = {
-        (revision.memory_id, revision.revision): revision.snapshot
-        for revision in db.session.scalars(select(MemoryRevision).where(MemoryRevision.memory_id.in_(ids)))
-    }
+    stored = _snapshots(row.changes)
 
     def snapshot(memory_id: int, revision: int | None) -> Snapshot | None:
         return None if revision is None else Snapshot(revision, stored.get((memory_id, revision), {}))

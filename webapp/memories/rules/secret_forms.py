@@ -3,46 +3,8 @@
 import json
 import math
 import re
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-
-from stdnum.ar import dni as ar_dni
-from stdnum.at import vnr
-from stdnum.au import tfn
-from stdnum.be import nn
-from stdnum.bg import egn
-from stdnum.br import cpf
-from stdnum.ca import sin
-from stdnum.ch import ssn as ch_ssn
-from stdnum.cl import rut
-from stdnum.cn import ric
-from stdnum.cz import rc
-from stdnum.de import idnr as de_idnr
-from stdnum.dk import cpr
-from stdnum.ee import ik
-from stdnum.es import dni, nie
-from stdnum.fi import hetu
-from stdnum.fr import nir
-from stdnum.gb import nhs
-from stdnum.hr import oib
-from stdnum.ie import pps
-from stdnum.il import idnr as il_idnr
-from stdnum.in_ import aadhaar, pan
-from stdnum.is_ import kennitala
-from stdnum.it import codicefiscale
-from stdnum.kr import rrn
-from stdnum.mx import curp
-from stdnum.my import nric
-from stdnum.nl import bsn
-from stdnum.no import fodselsnummer
-from stdnum.pl import pesel
-from stdnum.pt import cc
-from stdnum.ro import cnp
-from stdnum.se import personnummer
-from stdnum.si import emso
-from stdnum.tr import tckimlik
-from stdnum.us import ssn
-from stdnum.za import idnr as za_idnr
 
 _LABELS: dict[str, list[str]] = json.loads(Path(__file__).with_name("secret_labels.json").read_text("utf-8"))
 # Labels in scripts without spaces stand within a run of letters.
@@ -99,7 +61,7 @@ _WALLET = re.compile(
 )
 # What an app for one-time codes is set up with.
 _ONE_TIME = re.compile(rf"(?i:{labels('one_time_seed')})\W+(?:\w+\W+){{0,3}}?[A-Z2-7]{{16,}}(?!\w)")
-# Anyone who knows such an address can post to where it leads.
+# Anyone who knows such a URL can post to where it leads.
 _WEBHOOK = re.compile(
     r"hooks\.slack\.com/(?:services|workflows)/[\w/]{16,}|discord(?:app)?\.com/api/webhooks/\d+/[\w-]{20,}|"
     r"webhook\.office\.com/webhookb2/\S{30,}",
@@ -119,7 +81,7 @@ _FORTY = re.compile(
 
 
 def has_token(text: str) -> bool:
-    """Return whether a text contains the key of a service, or a token, or an address that works like one."""
+    """Return whether a text contains the key of a service, or a token, or a URL that works like one."""
     if any(_entropy(match.group()) >= 4.2 for match in _FORTY.finditer(text)):
         return True
     if any(
@@ -143,31 +105,32 @@ def _entropy(value: str) -> float:
     return -sum(n / len(value) * math.log2(n / len(value)) for n in counts)
 
 
-# Distinctive forms that hardly anything else has: these count wherever they occur.
-_DISTINCTIVE: tuple[tuple[re.Pattern[str], ModuleType], ...] = (
-    (re.compile(r"(?<![\d-])\d{3}-\d{2}-\d{4}(?![\d-])"), ssn),
-    (re.compile(r"(?<!\d)[12] ?\d{2} ?(?:0[1-9]|1[0-2]) ?\d{2} ?\d{3} ?\d{3} ?\d{2}(?!\d)"), nir),
-    (re.compile(r"(?<!\w)\d{8}-?[A-Za-z](?!\w)"), dni),
-    (re.compile(r"(?<!\w)[XYZxyz]-?\d{7}-?[A-Za-z](?!\w)"), nie),
-    (re.compile(r"(?<!\w)[A-Za-z]{6}\d{2}[A-Za-z]\d{2}[A-Za-z]\d{3}[A-Za-z](?!\w)"), codicefiscale),
-    (re.compile(r"(?<!\d)\d{3}\.\d{3}\.\d{3}-\d{2}(?!\d)"), cpf),
-    (re.compile(r"(?<!\w)\d{6}[-+A]\d{3}[0-9A-FHJ-NPR-Y](?!\w)"), hetu),
-    (re.compile(r"(?<!\d)(?:19|20)\d{6}[-+]\d{4}(?!\d)"), personnummer),
-    (re.compile(r"(?<!\d)\d{17}[\dXx](?!\w)"), ric),
-    (re.compile(r"(?<!\d)\d{6}-[1-8]\d{6}(?!\d)"), rrn),
-    (re.compile(r"(?<!\w)[A-Za-z]{4}\d{6}[HMhm][A-Za-z]{5}[A-Za-z0-9]\d(?!\w)"), curp),
-    (re.compile(r"(?<!\d)756\.\d{4}\.\d{4}\.\d{2}(?!\d)"), ch_ssn),
-    (re.compile(r"(?<!\d)\d{1,2}\.\d{3}\.\d{3}-[\dkK](?!\w)"), rut),
-)
+# The numbers of countries, by their modules in stdnum. Forms that hardly anything else has count wherever they occur.
+_DISTINCTIVE = {
+    "us.ssn": re.compile(r"(?<![\d-])\d{3}-\d{2}-\d{4}(?![\d-])"),
+    "fr.nir": re.compile(r"(?<!\d)[12] ?\d{2} ?(?:0[1-9]|1[0-2]) ?\d{2} ?\d{3} ?\d{3} ?\d{2}(?!\d)"),
+    "es.dni": re.compile(r"(?<!\w)\d{8}-?[A-Za-z](?!\w)"),
+    "es.nie": re.compile(r"(?<!\w)[XYZxyz]-?\d{7}-?[A-Za-z](?!\w)"),
+    "it.codicefiscale": re.compile(r"(?<!\w)[A-Za-z]{6}\d{2}[A-Za-z]\d{2}[A-Za-z]\d{3}[A-Za-z](?!\w)"),
+    "br.cpf": re.compile(r"(?<!\d)\d{3}\.\d{3}\.\d{3}-\d{2}(?!\d)"),
+    "fi.hetu": re.compile(r"(?<!\w)\d{6}[-+A]\d{3}[0-9A-FHJ-NPR-Y](?!\w)"),
+    "se.personnummer": re.compile(r"(?<!\d)(?:19|20)\d{6}[-+]\d{4}(?!\d)"),
+    "cn.ric": re.compile(r"(?<!\d)\d{17}[\dXx](?!\w)"),
+    "kr.rrn": re.compile(r"(?<!\d)\d{6}-[1-8]\d{6}(?!\d)"),
+    "mx.curp": re.compile(r"(?<!\w)[A-Za-z]{4}\d{6}[HMhm][A-Za-z]{5}[A-Za-z0-9]\d(?!\w)"),
+    "ch.ssn": re.compile(r"(?<!\d)756\.\d{4}\.\d{4}\.\d{2}(?!\d)"),
+    "cl.rut": re.compile(r"(?<!\d)\d{1,2}\.\d{3}\.\d{3}-[\dkK](?!\w)"),
+}
 _UK_INSURANCE = re.compile(
     r"(?<!\w)(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D](?!\w)"
 )
 # Plain digits alone mean nothing; after one of these words, any one of these checksums is enough.
 _LABEL = re.compile(labels("national_id"), re.IGNORECASE)
 _LABELLED = (
-    *(ssn, sin, tfn, nhs, aadhaar, pan, pesel, bsn, cpr, personnummer, fodselsnummer, kennitala, hetu, ik, rc),
-    *(de_idnr, vnr, nn, nir, dni, nie, cpf, curp, rut, cc, codicefiscale, cnp, egn, oib, emso, tckimlik, pps),
-    *(nric, il_idnr, ric, rrn, ch_ssn, za_idnr, ar_dni),
+    "us.ssn ca.sin au.tfn gb.nhs in_.aadhaar in_.pan pl.pesel nl.bsn dk.cpr se.personnummer no.fodselsnummer "
+    "is_.kennitala fi.hetu ee.ik cz.rc de.idnr at.vnr be.nn fr.nir es.dni es.nie br.cpf mx.curp cl.rut pt.cc "
+    "it.codicefiscale ro.cnp bg.egn hr.oib si.emso tr.tckimlik ie.pps my.nric il.idnr cn.ric kr.rrn ch.ssn "
+    "za.idnr ar.dni"
 )
 _AMERICAN = re.compile(r"\d{3}-\d{2}-\d{4}")
 # After its label, nine digits in the American form are one, issued or not: people show examples, and mistype.
@@ -190,7 +153,7 @@ _PAPERS = re.compile(
 
 def has_national_id(text: str) -> bool:
     """Return whether a text contains a national identity number, or the number of a passport or driving licence."""
-    if any(module.is_valid(match.group()) for pattern, module in _DISTINCTIVE for match in pattern.finditer(text)):
+    if any(_is_valid(kind, match.group()) for kind, form in _DISTINCTIVE.items() for match in form.finditer(text)):
         return True
     if _UK_INSURANCE.search(text.upper()) or _BRITISH_LICENCE.search(text.upper()):
         return True
@@ -209,7 +172,11 @@ def _starts_with_number(after: str) -> bool:
     # The pattern may have extended into the words after the number.
     candidates = [" ".join(parts[:count]).strip(" .-/+") for count in range(len(parts), 0, -1)]
     return any(
-        module.is_valid(candidate)
+        _is_valid(kind, candidate)
         for candidate in candidates
-        for module in ((ssn,) if _AMERICAN.fullmatch(candidate) else _LABELLED)
+        for kind in (("us.ssn",) if _AMERICAN.fullmatch(candidate) else _LABELLED.split())
     )
+
+
+def _is_valid(kind: str, number: str) -> bool:
+    return bool(import_module(f"stdnum.{kind}").is_valid(number))

@@ -56,14 +56,6 @@ class TombstoneKind(StrEnum):
     QUOTE = "quote"
 
 
-@dataclass(frozen=True)
-class Tombstone:
-    """A kind and 64 hexadecimal digits."""
-
-    kind: TombstoneKind
-    digest: str
-
-
 @dataclass(frozen=True, slots=True)
 class Version:
     """One way to make canonical forms; `mark` names it in the hash, so that no form is taken for one of another."""
@@ -96,24 +88,23 @@ def key_id(key: bytes) -> str:
 class TombstoneSet:
     """The tombstones of one user, and how to make and look up more of them.
 
-    `secret` is the installation's key (at least 16 bytes), or several: the first makes new ones. `digests` are those
-    stored; `imported_keys` the keys the user had elsewhere. `is_old`: some were made before each person had a key.
+    `secrets` are the installation's keys (of at least 16 bytes): the first makes new ones. `digests` are those stored;
+    `imported_keys` the keys the user had elsewhere. `is_old`: some were made before each person had a key.
     """
 
     def __init__(
         self,
-        secret: bytes | Sequence[bytes],
+        secrets: Sequence[bytes],
         user_id: int,
         digests: Collection[str] = (),
         *,
         imported_keys: Sequence[bytes] = (),
         is_old: bool = False,
     ) -> None:
-        secrets = [secret] if isinstance(secret, bytes) else list(secret)
         if not secrets or min(map(len, secrets)) < 16:
             raise ValueError("the tombstone secret needs at least 16 bytes")
         self._keys = [person_key(key, user_id) for key in secrets] + list(imported_keys)
-        self._secrets = secrets if is_old else []
+        self._secrets = secrets if is_old else ()
         self._user_id = user_id
         self._stored_digests = frozenset(digests)
 
@@ -129,13 +120,14 @@ class TombstoneSet:
         fact_value: str | None = None,
         quotes: Iterable[str] = (),
         whole_key: bool = False,
-    ) -> frozenset[Tombstone]:
-        """Return what to store when a memory is forgotten; with `whole_key`, also against any later value."""
+    ) -> dict[str, TombstoneKind]:
+        """Return what to store when a memory is forgotten, kinds by digest of 64 hexadecimal digits; with `whole_key`,
+        also against any later value."""
         forms = _forms_of(_CURRENT, content, fact_key, fact_value)
         forms += [(TombstoneKind.QUOTE, form) for form in map(canonical_statement, quotes) if _is_long(form)]
         if whole_key and (key := canonical_fact_key(fact_key)):
             forms.append((TombstoneKind.KEY, key))
-        return frozenset(Tombstone(kind, _digest(self._keys[0], _CURRENT.name_of(kind), form)) for kind, form in forms)
+        return {_digest(self._keys[0], _CURRENT.name_of(kind), form): kind for kind, form in forms}
 
     def forbids(
         self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
@@ -180,16 +172,8 @@ class TombstoneSet:
         spans = [match.span() for match in (_LETTER_OR_WORD if limit else _WORD).finditer(text)][:limit]
         ends = [0, *(end for _, end in spans)]
         # Folded word by word, once: each is part of up to QUOTE_WORDS squared runs.
-        versions = [
-            (
-                v,
-                [
-                    " " * (start > last) + v.fold(text[start:end])
-                    for (start, end), last in zip(spans, ends, strict=False)
-                ],
-            )
-            for v in (_CURRENT, _EARLIER)
-        ]
+        words = [(" " * (start > last), text[start:end]) for (start, end), last in zip(spans, ends, strict=False)]
+        versions = [(v, [gap + v.fold(word) for gap, word in words]) for v in (_CURRENT, _EARLIER)]
         places: list[Span] = []
         index = 0
         while index < len(spans):

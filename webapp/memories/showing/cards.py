@@ -186,7 +186,7 @@ def changes_by_message(user_id: int, message_ids: Sequence[int]) -> dict[int, li
     """Return what reading each of these messages changed, by message; only if there is still something to show."""
     rows = db.session.scalars(_select_change_set(), {"user": user_id, "ids": list(message_ids)}).all()
     views: dict[int, list[ChangeSetView]] = {}
-    for view in change_sets.view_change_sets(rows, with_titles=False):
+    for view in change_sets.view_change_sets([(row, None) for row in rows]):
         if view.row.through_message_id is not None and (view.row.undone_at or view.label):
             views.setdefault(view.row.through_message_id, []).append(view)
     return views

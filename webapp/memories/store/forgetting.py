@@ -14,7 +14,7 @@ from webapp.db.base import add_row, after_commit, db, write_transaction
 from webapp.errors import require
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision, MemoryTombstone
 from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
-from webapp.memories.rules.tombstones import Tombstone
+from webapp.memories.rules.tombstones import TombstoneKind
 from webapp.memories.store import copies, versions
 from webapp.memories.store.journal import statement_hash
 from webapp.memories.store.reach import UsedIn, Uses, add_archived, find_retelling, lock_withdrawal, reach_of, uses_of
@@ -155,34 +155,19 @@ def remove_tombstones(user_id: int, content: str, fact_key: str | None, fact_val
 def _with_duplicates(user_id: int, memory_ids: Collection[int]) -> Sequence[Memory]:
     """Return the named memories and all others with the same words, or the same key and value, open or closed, and
     those that were set aside because one of them says the same."""
-    named = select(Memory).where(Memory.user_id == user_id, Memory.memory_id.in_(memory_ids))
-    twin_ids = db.session.scalars(named.with_for_update()).all()
-    facts = {
-        (canonical_fact_key(row.fact_key, row.category), canonical_value(row.fact_value, row.content))
-        for row in twin_ids
-        if row.fact_key
-    }
-    twins = db.session.scalars(
-        select(Memory)
-        .where(
-            Memory.user_id == user_id,
-            or_(
-                Memory.statement_hash.in_({row.statement_hash for row in twin_ids}),
-                Memory.fact_key.in_({row.fact_key for row in twin_ids if row.fact_key}),
-            ),
-        )
-        .with_for_update()
-    ).all()
-    hashes, ids = {row.statement_hash for row in twin_ids}, {row.memory_id for row in twin_ids}
-    rows = [
-        row
-        for row in sorted({row.memory_id: row for row in (*twin_ids, *twins)}.values(), key=lambda row: row.memory_id)
-        if row.memory_id in ids
-        or row.statement_hash in hashes
-        or (canonical_fact_key(row.fact_key, row.category), canonical_value(row.fact_value, row.content)) in facts
-    ]
-    with_aside = add_archived(row.memory_id for row in rows)
-    return rows if len(with_aside) == len(rows) else _with_duplicates(user_id, with_aside)
+    own = select(Memory).where(Memory.user_id == user_id).with_for_update()
+    named = db.session.scalars(own.where(Memory.memory_id.in_(memory_ids))).all()
+    hashes, facts = {row.statement_hash for row in named}, {_fact_of(row) for row in named if row.fact_key}
+    keys = {row.fact_key for row in named if row.fact_key}
+    similar = db.session.scalars(own.where(or_(Memory.statement_hash.in_(hashes), Memory.fact_key.in_(keys))))
+    twins = [row for row in similar if row.statement_hash in hashes or _fact_of(row) in facts]
+    rows = {row.memory_id: row for row in sorted((*named, *twins), key=lambda row: row.memory_id)}
+    with_aside = add_archived(rows)
+    return list(rows.values()) if len(with_aside) == len(rows) else _with_duplicates(user_id, with_aside)
+
+
+def _fact_of(row: Memory) -> tuple[str | None, str]:
+    return canonical_fact_key(row.fact_key, row.category), canonical_value(row.fact_value, row.content)
 
 
 def _write_tombstones(
@@ -194,16 +179,16 @@ def _write_tombstones(
 ) -> int:
     """Write the tombstones of memories, of earlier wordings, and of the words behind them; returns how many are new."""
     stored = tombstone_set(user_id)
-    tombstones: set[Tombstone] = set()
+    kinds: dict[str, TombstoneKind] = {}
     for row in rows:
         quotes = [item.quote for item in evidence if item.memory_id == row.memory_id]
-        tombstones |= stored.tombstones_for(row.content, row.fact_key, row.fact_value, quotes, whole_key)
+        kinds |= stored.tombstones_for(row.content, row.fact_key, row.fact_value, quotes, whole_key)
     for revision in revisions:
         fields = revision.snapshot
         if fields.get("content"):
-            tombstones |= stored.tombstones_for(fields["content"], fields.get("fact_key"), fields.get("fact_value"))
-    rows_by_digest = {stone.digest: {"kind": stone.kind.value, "key_id": stored.key_id} for stone in tombstones}
-    return add_tombstones(user_id, rows_by_digest)
+            kinds |= stored.tombstones_for(fields["content"], fields.get("fact_key"), fields.get("fact_value"))
+    columns = {digest: {"kind": kind.value, "key_id": stored.key_id} for digest, kind in kinds.items()}
+    return add_tombstones(user_id, columns)
 
 
 def _strip_revisions(user_id: int, wordings: Iterable[str], ids: Collection[int]) -> int:

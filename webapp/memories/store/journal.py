@@ -117,9 +117,7 @@ class Journal:
     def evidence_added(self, rows: list[MemoryEvidence]) -> None:
         """Record evidence that was added to a memory without changing it; the rows must have their ids."""
         for row in rows:
-            entry = self._changes.setdefault(
-                row.memory_id, {"memory_id": row.memory_id, "before": None, "after": None, "evidence": []}
-            )
+            entry = self._entry(row.memory_id)
             entry["evidence"] = [*entry["evidence"], row.evidence_id]
 
     def close(self, counts: dict[str, int], reasons: dict[str, int] | None = None) -> MemoryChangeSet:
@@ -150,12 +148,15 @@ class Journal:
                 change_set_id=self.id,
             )
         )
-        entry = self._changes.setdefault(
-            memory.memory_id, {"memory_id": memory.memory_id, "before": before, "after": None, "evidence": []}
-        )
-        if entry["after"] is None:  # until now there was only evidence
+        entry = self._entry(memory.memory_id)
+        if entry["after"] is None:  # until now there was only evidence, or nothing
             entry["before"] = before
         entry["after"] = memory.revision
+
+    def _entry(self, memory_id: int) -> dict[str, Any]:
+        return self._changes.setdefault(
+            memory_id, {"memory_id": memory_id, "before": None, "after": None, "evidence": []}
+        )
 
 
 def record_changes(
