@@ -11,6 +11,7 @@ import logging
 import re
 import signal
 import socket
+import sys
 import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -38,8 +39,11 @@ ACCEPTING = 10  # turns of the event loop within which asyncio hands over a conn
 class FakeServer:
     """The state of one server: the embedding model, the pacer and, if scripted, the script."""
 
-    def __init__(self, script: Script | None, quirks: Quirks = NO_QUIRKS, *, remembers: int = 0) -> None:
+    def __init__(
+        self, script: Script | None, quirks: Quirks = NO_QUIRKS, *, remembers: int = 0, slots: int = sys.maxsize
+    ) -> None:
         self.script, self.quirks = script, quirks
+        self._slots = asyncio.Semaphore(slots)
         self._pacer: Pacer | None = None
         self._embedder: LocalEmbedder | None = None
         self._executor = ThreadPoolExecutor(1, "embeddings")
@@ -86,10 +90,11 @@ class FakeServer:
             if rule is not None:
                 refuse(rule.fault, body)
             answer = answer_for(body, rule, self.quirks)
-            if body.get("stream"):
-                response = await send_stream(request, body, answer, rule, self._pacer, call)
-            else:
-                response = await send_whole(body, answer, rule)
+            async with self._slots:
+                if body.get("stream"):
+                    response = await send_stream(request, body, answer, rule, self._pacer, call)
+                else:
+                    response = await send_whole(body, answer, rule)
         except Refusal as refusal:
             call.update(status=refusal.status, outcome="refused", ended=time.time())
             return refusal.response()
@@ -196,9 +201,11 @@ def main(argv: list[str] | None = None) -> None:
         "--scripted", action="store_true", help="for tests: replies and faults are set through /_script"
     )
     parser.add_argument("--provider", choices=PROVIDERS, help="imitate what providers of one kind refuse and send")
+    parser.add_argument("--slots", type=int, default=sys.maxsize, help="how many answers are written at a time")
     options = parser.parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    server = FakeServer(Script() if options.scripted else None, PROVIDERS.get(options.provider, NO_QUIRKS))
+    quirks = PROVIDERS.get(options.provider, NO_QUIRKS)
+    server = FakeServer(Script() if options.scripted else None, quirks, slots=options.slots)
     asyncio.run(_serve(server, options.host, options.port))
 
 

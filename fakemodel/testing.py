@@ -60,9 +60,10 @@ class ServerHandle:
 
 
 @contextmanager
-def serve_in_thread(scripted: bool = True, *, remembers: int = 0) -> Iterator[ServerHandle]:
-    """Serve on 127.0.0.1 until the block ends; `remembers`: texts of which a vector is made once only."""
-    server = FakeServer(Script() if scripted else None, remembers=remembers)
+def serve_in_thread(scripted: bool = True, **options: Any) -> Iterator[ServerHandle]:
+    """Serve on 127.0.0.1 until the block ends; `remembers`: texts of which a vector is made once only; `slots`: how
+    many answers are written at a time."""
+    server = FakeServer(Script() if scripted else None, **options)
     ready = threading.Event()
     state: dict[str, Any] = {}
 

@@ -1,6 +1,7 @@
 """Runs every job: application context, log context, one try/except, and messages to the turns waiting for it."""
 
 import logging
+import sys
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -12,7 +13,7 @@ from typing import Any
 from flask import Flask, current_app
 from redis import Redis
 from redis.exceptions import RedisError
-from rq import get_current_job
+from rq import Retry, get_current_job
 from rq.job import Job
 
 from webapp import create_app
@@ -25,6 +26,7 @@ from webapp.db.failures import database_is_away, disk_takes_nothing
 from webapp.errors import Unavailable, reason
 from webapp.extensions import redis
 from webapp.llm.errors import InterruptedAnswer, ModelError, ModelUnavailable, NoModel, RateLimited
+from webapp.providers.priority import GaveWay
 from webapp.telemetry import logs, tracing
 from webapp.telemetry.metrics import JOB, QUEUE_WAIT, recorder
 
@@ -134,6 +136,11 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_jo
         _settle(client, run)
         outcome = "done"
         return result
+    except GaveWay:  # neither done nor failed: it goes back to its queue, as the job that it is
+        db.session.rollback()
+        job_specs.note_return(client, job_specs.JobRequest(name, ids).key, rq_job)
+        outcome = "again"
+        return Retry(max=sys.maxsize)
     except NoModel as error:  # nothing failed: what is owed is asked for once a model is connected
         db.session.rollback()
         log.info("job waits for a model")

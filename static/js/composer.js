@@ -1,5 +1,5 @@
 // The composer: Enter sends, the words appear in the thread at once, and come back if they did not arrive.
-import { $, $$, checkNetwork, isOffline, isTouch, make, on, onContent, randomKey, size } from "./dom.js";
+import { $, $$, afterSwap, checkNetwork, isOffline, isTouch, make, on, onContent, randomKey, size } from "./dom.js";
 import { form, read, text, write } from "./drafts.js";
 import { add } from "./files.js";
 import { newest } from "./news.js";
@@ -122,10 +122,10 @@ document.addEventListener("htmx:before:swap", (event) => {
   removePending();
   follow();
   // A new conversation brings a composer of its own: what was typed and attached meanwhile moves there.
-  document.addEventListener("htmx:finally:swap", () => {
+  afterSwap(ctx, () => {
     $("#composer-files")?.append(...chips);
     if (rest.text && text() && !text().value) fill(rest);
-  }, { once: true });
+  });
 });
 
 document.addEventListener("htmx:error", (event) => {
@@ -136,7 +136,7 @@ document.addEventListener("htmx:error", (event) => {
 
 /** Words that wait for a connection go out once: their key makes a second arrival of the same words harmless. */
 async function sendWhenOnline() {
-  if (!form() || !read().waiting || isOffline) return;
+  if (!form() || !read().waiting || await checkNetwork()) return;
   try {
     await fetch("/healthz", { cache: "no-store" });
   } catch {
@@ -147,6 +147,7 @@ async function sendWhenOnline() {
 addEventListener("online", sendWhenOnline);
 addEventListener("offline", async () => {
   if (await checkNetwork()) toast(t("You are offline. You can keep writing."));
+  else sendWhenOnline(); // what was sent before that was known
 });
 
 /** A composer that has just appeared gets its draft. */

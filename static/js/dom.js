@@ -34,6 +34,16 @@ export function onContent(handler) {
   document.addEventListener("htmx:after:settle", (event) => handler(event.target));
 }
 
+/** Calls action once that request's answer is in the page, or was not taken; other answers may come before. */
+export function afterSwap(request, action) {
+  const listener = ({ detail: { ctx } }) => {
+    if (ctx !== request) return;
+    document.removeEventListener("htmx:finally:swap", listener);
+    action();
+  };
+  document.addEventListener("htmx:finally:swap", listener);
+}
+
 /** Loads a part of the page, of which the answer may say itself where it goes. */
 export const load = (url, target, swap = "none") => htmx.ajax("GET", url, { target, swap, source: target });
 

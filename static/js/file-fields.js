@@ -1,7 +1,8 @@
 // A browser labels its file fields in its own language. The field stays where it is, unseen, for clicks, drops and keys.
 import { $$, make, onContent } from "./dom.js";
-import { hasFolder } from "./files.js";
+import { dropped } from "./files.js";
 import { t } from "./i18n.js";
+import { toast } from "./toasts.js";
 
 onContent((root) => {
   for (const field of $$("input.input[type='file']", root)) {
@@ -18,13 +19,17 @@ onContent((root) => {
   }
 });
 
-// What is dropped beside a field goes into it too: the browser would open it in a tab. A field for one file takes no two,
-// as when they are dropped on it.
+// What is dropped beside a field goes into it too: the browser would open it in a tab. A field for one file takes the first.
 for (const type of ["dragover", "drop"]) document.addEventListener(type, (event) => {
   const field = $$(".file-field input").find((each) => each.checkVisibility());
   if (!field || !event.dataTransfer.types.includes("Files")) return;
   event.preventDefault();
-  if (type === "dragover" || hasFolder(event.dataTransfer) || (event.dataTransfer.files.length > 1 && !field.multiple)) return;
-  field.files = event.dataTransfer.files;
+  if (type === "dragover") return;
+  const [first, ...others] = dropped(event.dataTransfer);
+  if (!first) return;
+  const taken = new DataTransfer();
+  for (const file of field.multiple ? [first, ...others] : [first]) taken.items.add(file);
+  if (taken.items.length <= others.length) toast(t("One file goes here: %(name)s was taken, the others were not.", { name: first.name }));
+  field.files = taken.files;
   field.dispatchEvent(new Event("change"));
 });

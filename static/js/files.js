@@ -4,11 +4,12 @@ import { form, read, write } from "./drafts.js";
 import { toast } from "./toasts.js";
 import { t } from "./i18n.js";
 
-/** Returns whether a folder was dropped, and says that it is not taken: a browser gives its name as if it were a file. */
-export function hasFolder(transfer) {
-  const isFolder = [...transfer.items].some((item) => item.webkitGetAsEntry?.()?.isDirectory);
-  if (isFolder) toast(t("A folder cannot be uploaded. Open it and drop its files."));
-  return isFolder;
+/** The files that were dropped. Says that a folder is left out: a browser gives its name as if it were a file. */
+export function dropped(transfer) {
+  const isFolder = (item) => item.webkitGetAsEntry()?.isDirectory;
+  const items = [...transfer.items].filter((item) => item.kind === "file");
+  if (items.some(isFolder)) toast(t("A folder cannot be uploaded. Open it and drop its files."));
+  return items.filter((item) => !isFolder(item)).map((item) => item.getAsFile());
 }
 
 const field = () => $("[data-attach]");
@@ -154,6 +155,6 @@ for (const type of ["dragleave", "drop"]) document.addEventListener(type, (event
 document.addEventListener("drop", (event) => {
   if (field() && event.dataTransfer.files.length) {
     event.preventDefault();
-    if (!hasFolder(event.dataTransfer)) add(event.dataTransfer.files);
+    add(dropped(event.dataTransfer));
   }
 });

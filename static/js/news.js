@@ -18,7 +18,7 @@ export function newest() {
   return $$("#thread .message[id^='m-']").at(-1)?.id.slice(2) ?? "";
 }
 
-const isBusy = () => document.hidden || isOffline || $(".message-pending, #thread form[data-esc]") !== null;
+const isBusy = () => document.hidden || isOffline || $(".message-pending, #thread form:is([data-esc], .htmx-request)") !== null;
 
 async function fetchNews() {
   const url = $("#thread[data-news]")?.dataset.news;

@@ -1,5 +1,5 @@
 // Editing in place: titles in the sidebar (double click or F2), and Esc, which puts back what was there.
-import { $, isTouch, load, on, onContent } from "./dom.js";
+import { $, afterSwap, isTouch, load, on, onContent } from "./dom.js";
 import { markedText, setMarkedText } from "./origins.js";
 
 function rename(item) {
@@ -10,9 +10,9 @@ function rename(item) {
 function restore(form) {
   const target = form.matches(".side-rename") ? form.closest(".side-item") : form.closest(".message, .review-queue") ?? form;
   const hadFocus = form.contains(document.activeElement);
-  if (hadFocus) document.addEventListener("htmx:finally:swap", () => setTimeout(() => focusOpener(target.id, form.getAttribute("action"))), { once: true });
   forget(form);
-  load(form.dataset.esc, `#${target.id}`, "outerHTML");
+  const loaded = load(form.dataset.esc, `#${target.id}`, "outerHTML");
+  if (hadFocus) loaded.then(() => focusOpener(target.id, form.getAttribute("action")));
 }
 
 /** The focus goes to what the form was opened from, which is there again. */
@@ -25,10 +25,11 @@ function focusOpener(id, action) {
 
 // A title that was saved: the focus stays with it.
 document.addEventListener("htmx:before:swap", (event) => {
-  const form = event.detail.ctx.sourceElement;
-  if (!form?.matches?.(".title-edit, .side-rename") || event.detail.ctx.response?.status >= 400) return;
+  const { ctx } = event.detail;
+  const form = ctx.sourceElement;
+  if (!form?.matches?.(".title-edit, .side-rename") || ctx.response?.status >= 400) return;
   const id = form.matches(".side-rename") ? form.closest(".side-item").id : form.id;
-  document.addEventListener("htmx:finally:swap", () => setTimeout(() => focusOpener(id)), { once: true });
+  afterSwap(ctx, () => setTimeout(() => focusOpener(id)));
 });
 
 on("dblclick", ".side-item", (_event, item) => rename(item));

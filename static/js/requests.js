@@ -1,5 +1,5 @@
 // What htmx requests have in common: failures are said, never swapped in blindly, and nothing typed is lost.
-import { $, $$, isOffline, on } from "./dom.js";
+import { $, $$, afterSwap, isOffline, on } from "./dom.js";
 import { toast } from "./toasts.js";
 import { t } from "./i18n.js";
 
@@ -48,7 +48,7 @@ document.addEventListener("htmx:before:swap", ({ detail: { ctx }, defaultPrevent
   if (defaultPrevented || !ctx.sourceElement?.matches("a[hx-swap='outerHTML']:not([hx-target^='#']):focus")) return;
   const list = ctx.target.parentElement;
   const place = $$("a, button, summary", list).indexOf(ctx.sourceElement);
-  document.addEventListener("htmx:after:swap", () => $$("a, button, summary", list)[place]?.focus(), { once: true });
+  afterSwap(ctx, () => $$("a, button, summary", list)[place]?.focus());
 });
 
 // A double click sends a form once; offline none is sent, or the browser's own page would take the place of its words.

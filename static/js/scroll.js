@@ -1,5 +1,5 @@
 // The thread follows the newest words until the reader scrolls up; "Newest" brings them back.
-import { $, $$, on } from "./dom.js";
+import { $, $$, afterSwap, on } from "./dom.js";
 
 const NEAR_PX = 80;
 const main = $("#main");
@@ -114,9 +114,8 @@ function holdFromEnd() {
   };
 }
 
-document.addEventListener("htmx:before:swap", (event) => {
-  if (!event.detail.ctx.sourceElement?.matches?.(".earlier")) return;
-  document.addEventListener("htmx:finally:swap", holdFromEnd(), { once: true });
+document.addEventListener("htmx:before:swap", ({ detail: { ctx } }) => {
+  if (ctx.sourceElement?.matches?.(".earlier")) afterSwap(ctx, holdFromEnd());
 });
 
 // What is printed begins at the beginning; nothing but a request that holds everything up is waited for.

@@ -27,7 +27,7 @@ class SidePanel extends HTMLElement {
   close() {
     if (this !== drawer()) return;
     this.#lay(false);
-    if (opener?.isConnected) opener.focus();
+    (opener?.isConnected ? opener : $(`.open-${this.id}`))?.focus(); // its page may have gone
   }
 
   toggle(from) {

@@ -252,11 +252,17 @@ def test_a_drawer_keeps_the_rest_of_the_page_out_of_reach_and_gives_way(open_tab
     expect(sidebar).not_to_be_in_viewport()
     expect(show).to_be_focused()
     show.press("Enter")
+    slow: list[Route] = []
+    page.route("**/", lambda route: slow.append(route))  # noqa: PLW0108 - Playwright looks at its signature
     page.locator("#sidebar [data-new]").press("Enter")
     expect(page.locator("#main")).to_be_focused()
     page.emulate_media(reduced_motion="reduce")
+    show.evaluate("button => button.setAttribute('data-old', '')")
     show.tap()
     expect(page.locator("#main")).to_have_js_property("inert", True)
+    until(page, lambda: bool(slow), "asked for")
+    slow.pop().continue_()
+    expect(page.locator("[data-old]")).to_have_count(0)  # the new page has a button of its own
     page.touchscreen.tap(380, 400)
     expect(sidebar).not_to_be_in_viewport()
     expect(show).to_be_focused()

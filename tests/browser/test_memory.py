@@ -383,6 +383,24 @@ def test_what_is_done_on_the_memory_page_is_counted_and_keeps_its_place(app, tab
     expect(page.locator("main")).not_to_contain_text("Porto")
 
 
+# News is asked for before an Undo, sent after it, and shown before its answer.
+NEWS_BETWEEN_UNDO_AND_ITS_ANSWER = """() => {
+  const send = window.fetch, undo = Promise.withResolvers(), news = Promise.withResolvers();
+  const isNews = (url) => url.includes("/news?");
+  window.fetch = async (url, options) => {
+    if (isNews(url)) await undo.promise;
+    const answer = await send(url, options);
+    if (url.endsWith("/undo")) {
+      undo.resolve();
+      await news.promise;
+    }
+    return answer;
+  };
+  htmx.on("htmx:finally:request", ({ detail: { ctx } }) => isNews(ctx.request.action) && news.resolve());
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
 def test_what_a_reply_proposes_is_settled_under_it(tab, model, client):
     made = client.post("/api/memories", json={"memory_type": "fact", "content": "Plays the zither."}).json
     calls_tool(model, "forget", memory_id=made["memory_id"])
@@ -402,6 +420,7 @@ def test_what_a_reply_proposes_is_settled_under_it(tab, model, client):
     asked.get_by_role("button", name="Keep").press("Enter")
     expect(asked).to_contain_text("Kept: Compares brokers.")
     expect(asked).to_be_focused()
+    page.evaluate(NEWS_BETWEEN_UNDO_AND_ITS_ANSWER)
     page.locator(".trace-undo").last.get_by_role("button", name="Undo").click()
     expect(trace(page, "Undone")).to_be_visible()
     expect(page.get_by_text("Kept: Compares brokers.")).to_have_count(0)

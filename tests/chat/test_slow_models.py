@@ -1,4 +1,4 @@
-"""A model that reads slowly: who waits is told, its prompt fits its speed, and background work waits for it."""
+"""A model that reads slowly: who waits is told, and its prompt fits its speed."""
 
 from collections.abc import Callable, Iterator
 
@@ -10,11 +10,7 @@ from tests.providers.ollama import Ollama, ollama
 from webapp.chat.livehtml import html_events
 from webapp.chat.turns import turn
 from webapp.chat.turns.turnlog import Entry
-from webapp.conversations.current_messages import is_answering
-from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
-from webapp.llm.settings import ModelSettings, Target
-from webapp.providers import clients
 from webapp.providers.catalogue import catalogue
 from webapp.providers.models import ModelConnection
 
@@ -62,25 +58,3 @@ def test_who_waits_is_told_when_a_busy_model_is_asked_again(app, client, model, 
     with app.test_request_context("/"):
         html = b"".join(html_events(7, 1, [], [Entry("1000-0", "pause", {"seconds": 20})])).decode()
     assert "The model is busy. Trying again …" in html and 'max="20"' in html
-
-
-def test_background_work_waits_while_a_slow_model_answers(app, client, monkeypatch):
-    talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
-    looks: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        looks.append(seconds)
-        with write_transaction():
-            for row in db.session.scalars(db.select(Message)):
-                row.status = "complete"
-
-    target = Target("1/slow", "slow", ModelSettings(), prompt_speed=SPEED)
-    monkeypatch.setattr(clients, "background_target", lambda: target)
-    monkeypatch.setattr(clients.time, "sleep", sleep)
-    with app.app_context():
-        with write_transaction():
-            db.session.add(Message(conversation_id=talk, role="assistant", content="", status="streaming"))
-        assert clients.idle_target(is_answering) is target
-        assert looks == [clients.POLL_SECONDS]
-        clients.idle_target(is_answering)
-        assert len(looks) == 1  # nothing is being written any more

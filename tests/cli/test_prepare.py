@@ -220,7 +220,7 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     def find(*names: str) -> str | None:
         return next((str(path) for name in names if (path := programs / name).exists()), None)
 
-    for module in (machine, database, venv):
+    for module in (machine, database):
         monkeypatch.setattr(module, "find_program", find)
     return programs
 

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from testkit.people import csrf_token, post_form
+from tests.conversations.rows import add_messages
 from tests.support.queries import execute, scalar
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges, NewConversation
@@ -153,10 +154,11 @@ def test_the_panel_is_closed_until_it_holds_something(browser, user, talk, clien
     assert state("/", login(make_user())) == "closed"
 
 
-def test_search_marks_and_escapes(browser, user, talk):
-    talk(user, "A <script> about herons")
+def test_search_marks_escapes_and_reads_without_markup(app, browser, user, talk):
+    add_messages(app, talk(user, "A <script> about herons"), 1, text="Before\n\nOld [heron](https://example.org/a)")
     page = browser.get("/find?q=heron").text
-    assert "&lt;script&gt;" in page and "<mark>heron</mark>" in page
+    assert "A &lt;script&gt; about <mark>heron</mark>s" in page and "Old <mark>heron</mark> 0</span>" in page
+    assert "](https://<mark>example</mark>.org/a)" in browser.get("/find?q=example").text, "by the markup alone"
     assert "Nothing found for “%”" in browser.get("/find?q=%25").text
     assert "Type a word" in browser.get("/find?q=", headers=HTMX).text
 

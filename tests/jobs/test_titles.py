@@ -226,7 +226,7 @@ def test_tidying(raw, title):
 
 
 def test_the_first_words():
-    assert titles.title_from_words("Short  one") == "Short one"
+    assert titles.title_from_words("## Short  [one](https://example.org) **now**") == "Short one now"
     assert titles.title_from_words("one two three four five six seven") == "one two three four five six…"
     assert len(titles.title_from_words("x" * 5_000)) <= 61
     assert titles.title_from_words("  \n ") == ""

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import trustme
 
+from fakemodel.testing import serve_in_thread
 from tests.llm.helpers import ASK, listen, settings_for
 from webapp.llm import sdk
 from webapp.llm.capabilities import Capabilities
@@ -373,19 +374,24 @@ def test_cancelling_while_waiting_for_the_first_token(server, settings):
     asyncio.run(run())
 
 
-def test_many_streams_at_once_keep_their_order(server, settings):
-    server.script(tokens=30, stamp=True, tokens_per_second=200)
+@pytest.mark.parametrize(("slots", "count"), [(1, 3), (120, 120)])
+def test_streams_at_once_keep_their_order_and_show_whether_the_server_answers_together(slots, count):
 
     async def one(client):
         return "".join([event.text async for event in client.stream(ASK) if isinstance(event, TextDelta)])
 
     async def run():
         client = ChatClient(settings)
-        texts = await asyncio.gather(*(one(client) for _ in range(120)))
+        texts = await asyncio.gather(*(one(client) for _ in range(count)))
         await client.aclose()
+        assert client.capabilities.answers_together(settings.base_url) is (slots > 1)
         return texts
 
-    for text in asyncio.run(run()):
+    with serve_in_thread(slots=slots) as server:
+        settings = settings_for(server)
+        server.script(tokens=30, stamp=True, tokens_per_second=200)
+        heard = asyncio.run(run())
+    for text in heard:
         assert [int(token.split(":")[0]) for token in text.split()] == list(range(30))
 
 

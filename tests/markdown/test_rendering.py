@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from tests.support.attacks import ATTACKS
 from webapp.markdown import StreamRenderer, html_tags, render, render_stored
-from webapp.markdown.rendering import MAX_CACHED_LENGTH
+from webapp.markdown.rendering import MAX_CACHED_LENGTH, without_markup
 
 CASES = json.loads(Path(__file__).with_name("rendering.json").read_text(encoding="utf-8"))
 
@@ -25,6 +25,11 @@ CASES = json.loads(Path(__file__).with_name("rendering.json").read_text(encoding
 def test_dialect(source, html):
     assert render(source) == html
     assert isinstance(render(source), Markup)
+
+
+@pytest.mark.parametrize(("text", "read"), CASES["test_a_text_reads_without_its_markup"])
+def test_a_text_reads_without_its_markup(text, read):
+    assert without_markup(text) == read
 
 
 @pytest.mark.parametrize(("text", "search"), [("<sub>" * 900, "_last_closing_tags"), ("<details>\n" * 900, "_blocks")])

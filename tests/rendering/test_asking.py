@@ -18,7 +18,6 @@ ASKS_ITSELF = {
     "memories/_delete.html": "a dialog",
     "memories/_forget.html": "a dialog",
     "memories/forget_many.html": "a page that says what goes",
-    "memories/review.html": "a question that waits for its answer",
     "providers/connection.html": "can be undone",
     "spaces/end.html": "a page that says what goes",
     "transfer/delete.html": "the password",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from webapp.retrieval.excerpt import Excerpt, excerpt, without_marks
+from webapp.retrieval.excerpt import Excerpt, excerpt
 
 CASES = json.loads(Path(__file__).with_name("excerpt.json").read_text(encoding="utf-8"))
 
@@ -33,11 +33,6 @@ def test_a_long_text_is_shown_where_most_words_are():
 def test_without_a_match_the_beginning_is_shown():
     found = excerpt("word " * 200, "nothing", 50)
     assert found.text.startswith("word word") and found.text.endswith("word…") and not found.spans
-
-
-@pytest.mark.parametrize(("text", "read"), CASES["the_marks_of_markdown_are_not_read"])
-def test_the_marks_of_markdown_are_not_read(text, read):
-    assert without_marks(text) == read
 
 
 @given(st.text(max_size=300), st.text(max_size=30), st.integers(10, 80))

@@ -270,6 +270,12 @@ def _enqueue(queue: RQQueue, job_id: str, request: JobRequest, pipe: Pipeline) -
     )
 
 
+def note_return(client: Redis, request_key: str, job: Job | None) -> None:
+    """Record that a job goes back to its queue, where later requests for the same work need not queue another."""
+    if job is not None:
+        client.set(pending_key(request_key), job.id, nx=True, ex=_MARKER_SECONDS)
+
+
 _DELETE_OWN = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
 
 

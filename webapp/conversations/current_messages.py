@@ -82,12 +82,13 @@ def _says_something(row: Row[*tuple[Any, ...]] | Message) -> bool:
     return row.status != "failed" and bool(row.content.strip())
 
 
-def is_answering() -> bool:
-    """Return whether a reply, to anybody, is being written; one that began before RECENT does not count."""
-    recent = select(Message.message_id).where(Message.status == "streaming", Message.created_at > now() - RECENT)
-    latest = db.session.scalar(recent.limit(1))
+def models_answering() -> set[str | None]:
+    """Return the models chosen for the replies being written, to anybody; one begun before RECENT does not count."""
+    models = select(Conversation.model).join(Message, Message.conversation_id == Conversation.conversation_id)
+    recent = models.where(Message.status == "streaming", Message.created_at > now() - RECENT)
+    chosen = set(db.session.scalars(recent))
     db.session.rollback()  # who asks is about to call a model
-    return latest is not None
+    return chosen
 
 
 PORTION = 900

@@ -1,6 +1,5 @@
 """Lists of conversations: what their filters select, the index their pages are read along, and search by words."""
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
@@ -22,6 +21,7 @@ from webapp.db.text_search import contains_words
 from webapp.http.paging import EPOCH, Keyset
 from webapp.http.validation import Page
 from webapp.i18n.request_language import gettext as _
+from webapp.markdown.rendering import without_markup
 from webapp.rendering import highlight
 from webapp.spaces.service import require_member
 from webapp.text.words import search_form
@@ -153,7 +153,8 @@ def _mentions(q: str, conversation_ids: list[int]) -> CompoundSelect[int]:
 
 
 MAX_MESSAGES = 200
-_MARKS = re.compile(r"[*`|]+|^[ \t]*(?:[#>]+|[-+](?= ))|[-:]{3,}", re.MULTILINE)
+MAX_EXCERPT = 4_000
+"""Characters of a message that are read for what is shown of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +188,11 @@ def find_conversations(user_id: int, q: str, limit: int = 12) -> list[Hit]:
 
 
 def _plain(text: str, q: str) -> str:
-    """Return a message without Markdown, or unchanged if the words would be lost."""
-    plain = " ".join(_MARKS.sub("", text).split())
-    return plain if search_form(q.strip()) in search_form(plain) else text
+    """Return the part of a message with the words, as it reads; the message itself if they are only in its markup."""
+    needle, blocks = search_form(q.strip()), text.split("\n\n")
+    first = next((number for number, block in enumerate(blocks) if needle in search_form(block)), 0)
+    plain = " ".join(without_markup("\n\n".join(blocks[first : first + 3])[:MAX_EXCERPT]).split())
+    return plain if needle in search_form(plain) else text
 
 
 def _newest_mentions(conversation_ids: list[int], q: str) -> dict[int, tuple[int, str]]:

@@ -1,7 +1,7 @@
 """Completions for background work on whichever server does it now."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
 from threading import Lock
 from typing import Any, Self
@@ -17,6 +17,9 @@ Observe = Callable[[str, Completion, str | None], None]
 Note = Callable[[ModelError | None], None]
 """Called with the error of each call, or with None if it was answered."""
 
+Room = Callable[[ModelSettings, float | None], AbstractContextManager[None]]
+"""Called with the server of each call, and the tokens it reads a second, if known; the call is made within."""
+
 
 class BackgroundClient:
     """Used like a `CompletionClient`; `choose` names the model for each call, None the home server with its `model`."""
@@ -28,17 +31,18 @@ class BackgroundClient:
         choose: Callable[[], Target | None] = lambda: None,
         observe: Observe | None = None,
         note: Note = lambda _error: None,
+        room: Room = lambda _server, _speed: nullcontext(),
     ) -> None:
         self.settings = settings
         self.capabilities = capabilities or Capabilities()
         self._choose, self._observe = choose, observe or (lambda _name, _completion, _target: None)
-        self._note = note
+        self._note, self._room = note, room
         self._clients: dict[ModelSettings, CompletionClient] = {}
         self._lock = Lock()
 
     def complete_text(self, messages: Any, **options: Any) -> Completion:
         target = self._choose()
-        with self._noted():
+        with self._noted(target):
             completion = self._client(target).complete_text(messages, **(options | _model_argument(target)))
         self._observe("text", completion, target.id if target else None)
         return completion
@@ -49,7 +53,7 @@ class BackgroundClient:
         target = self._choose()
         target_id = target.id if target else None
         try:
-            with self._noted():
+            with self._noted(target):
                 parsed, completion = self._client(target).complete_structured(
                     messages, schema, name, **(options | _model_argument(target))
                 )
@@ -72,9 +76,11 @@ class BackgroundClient:
             client.close()
 
     @contextmanager
-    def _noted(self) -> Iterator[None]:
+    def _noted(self, target: Target | None) -> Iterator[None]:
+        server, speed = (target.settings, target.prompt_speed) if target else (self.settings, None)
         try:
-            yield
+            with self._room(server, speed):
+                yield
         except ModelError as error:
             self._note(error)
             raise

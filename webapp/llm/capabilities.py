@@ -67,6 +67,14 @@ class Capabilities:
         """Remember how the model's thoughts end; an empty mark forgets it."""
         self._learn(base_url, model, unopened=mark)
 
+    def answers_together(self, base_url: str) -> bool:
+        """Return whether the server was seen to write two replies at the same time."""
+        return bool(self._read(base_url, "").get("together"))
+
+    def note_together(self, base_url: str) -> None:
+        """Remember that the server writes replies at the same time."""
+        self._learn(base_url, "", together=True)
+
     def structured_mode(self, base_url: str, model: str) -> str | None:
         """Return the structured mode known to work, or None if it has not been discovered."""
         mode = self._read(base_url, model).get("structured")

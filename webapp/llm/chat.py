@@ -39,6 +39,7 @@ class ChatClient:
     def __init__(self, settings: ModelSettings, capabilities: Capabilities | None = None) -> None:
         self.settings = settings
         self.capabilities = capabilities or Capabilities()
+        self._latest: object = None  # the stream that has begun to send last
         self._sessions: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, ClientSession] = (
             weakref.WeakKeyDictionary()
         )
@@ -75,12 +76,17 @@ class ChatClient:
             decoder = StreamDecoder()
             unopened = self.capabilities.lone_end_mark(base_url, body["model"])
             answer = AnswerFilter(tools or (), unopened)
-            delivered = False
+            delivered = has_begun = False
             try:
                 # A consumer that leaves closes this generator, which must close the inner one now, not at collection.
                 async with aclosing(self._attempt(body, decoder, deadline)) as events:
                     async for event in events:
                         delivered = delivered or not isinstance(event, ReasoningDelta)
+                        if not has_begun:
+                            self._latest, has_begun = decoder, True
+                        elif self._latest is not decoder:  # another one has begun, and this one goes on
+                            self._latest = decoder
+                            self.capabilities.note_together(base_url)
                         for part in answer.feed(event):
                             yield part
                             if isinstance(part, ThoughtSoFar):

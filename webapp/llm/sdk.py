@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import Callable
 from contextlib import closing
+from contextvars import ContextVar
 from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -19,7 +20,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from .errors import MalformedOutput, MissingKey, ModelError, ModelSilent
 from .process import PerProcess
-from .settings import ModelSettings, is_loopback, needs_key
+from .settings import ModelSettings, is_loopback, is_own, needs_key
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
 
 # Servers without keys still get an Authorization header from the SDK, which insists on one.
 _PLACEHOLDER_KEY = "not-needed"
+
+look_up: ContextVar[Callable[[], None] | None] = ContextVar("look_up", default=None)
+"""Called every LOOK_SECONDS while a server of our own is waited for; if it raises, the connection is closed, by which
+llama.cpp and Ollama notice that they need not compute on."""
+LOOK_SECONDS = 0.5
 
 
 def warm_up(*, streams_only: bool = False) -> None:
@@ -94,6 +100,10 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
         trust_env=not is_loopback(base_url),
         verify=certificates(),
     )
+    if is_own(base_url):
+        backend = cast(Any, http_client)._transport._pool._network_backend
+        connect = backend.connect_tcp
+        backend.connect_tcp = lambda *args, **options: _interruptible(connect(*args, **options))
     return openai.OpenAI(
         base_url=base_url,
         api_key=key,
@@ -101,6 +111,29 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
         http_client=http_client,
         default_headers=dict(settings.headers) or None,
     )
+
+
+def _interruptible(stream: Any) -> Any:
+    """Return one of the HTTP library's connections, whose reader looks up."""
+    stream.read = partial(_read, stream.read)
+    start_tls = stream.start_tls
+    stream.start_tls = lambda *args, **options: _interruptible(start_tls(*args, **options))
+    return stream
+
+
+def _read(read: Callable[..., bytes], size: int, timeout: float | None = None) -> bytes:
+    import httpcore2  # noqa: PLC0415
+
+    check = look_up.get()
+    if check is None or timeout is None:
+        return read(size, timeout)
+    end = time.monotonic() + timeout
+    while (left := end - time.monotonic()) > LOOK_SECONDS:
+        try:
+            return read(size, LOOK_SECONDS)
+        except httpcore2.ReadTimeout:
+            check()
+    return read(size, max(left, 0.001))
 
 
 def process_client(settings: ModelSettings, *, embeddings: bool = False) -> PerProcess[OpenAI]:

@@ -83,8 +83,34 @@ def render_growing(text: str, code: GrowingCode, outline: Sequence[int]) -> Mark
     return _render(showable_part(text), {"growing_code": code, "code_blocks": 0, "outline": [*outline]})
 
 
+def without_markup(text: str) -> str:
+    """Return a Markdown text, or a part of one, as it reads, each block on lines of its own; unchanged if excessive."""
+    if _is_excessive(text):
+        return text
+    lines, number = [], ""
+    for token in _PARSER.parse(text):
+        if token.type == "list_item_open":
+            number = f"{token.info}. " if token.info else ""
+        elif token.type == "inline":
+            lines.append(number + "".join(map(_words, token.children or [])))
+            number = ""
+        elif not token.nesting:
+            lines.append(token.content.rstrip())
+    return "\n".join(filter(None, lines))
+
+
+def _words(token: Token) -> str:
+    if token.type in ("softbreak", "hardbreak") or token.content == "<br>":
+        return "\n"
+    return "" if token.type in ("html_inline", "footnote_reference") else token.content
+
+
+def _is_excessive(text: str) -> bool:
+    return len(text) > MAX_MARKDOWN or text.count("[") > MAX_BRACKETS
+
+
 def _render(text: str, env: dict[str, Any]) -> Markup:
-    if len(text) > MAX_MARKDOWN or text.count("[") > MAX_BRACKETS:
+    if _is_excessive(text):
         return Markup(f'<pre class="plain" tabindex="0">{escape(text)}</pre>\n')
     # Lone surrogates cannot be encoded: a model that cuts an emoji in two must not make the reply fail.
     html = _PARSER.render(text.encode("utf-8", "replace").decode("utf-8"), env)

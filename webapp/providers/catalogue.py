@@ -1,7 +1,7 @@
 """The models that can be chosen now, cached for a few seconds in each process, so that a turn runs no query."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -104,6 +104,12 @@ def targets_for(model_id: str | None, user_id: int, *, is_admin: bool) -> list[T
     first = next((offer for offer in models if offer.target.id == model_id), default).target
     chain = sorted((o for o in models if o.fallback_rank is not None), key=lambda o: o.fallback_rank or 0)
     return [first, *(o.target for o in chain if o.target.id != first.id)]
+
+
+def servers_of(model_ids: Collection[str | None]) -> set[str]:
+    """Return the URLs of the servers at which models are asked first; None stands for the default."""
+    targets = [targets_for(model_id, 0, is_admin=True)[:1] for model_id in model_ids]
+    return {target[0].settings.base_url if target else app_settings().model.base_url for target in targets}
 
 
 def tour_targets(asker: dict[str, Any] | None, *, is_admin: bool) -> list[Target]:

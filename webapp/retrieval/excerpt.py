@@ -11,8 +11,6 @@ from webapp.text.sentences import sentences_of
 from webapp.text.words import stems, words
 
 _TOKEN = re.compile(r"\w+(?:['’\u0300-\u036f\u0900-\u0dff\u0e31-\u0e4e]+\w*)*")
-_BLOCK_MARK = re.compile(r"^[ \t]*(?:```\w*[ \t]*$|(?:#{1,6}[ \t]+|>[ \t]?)+)", re.MULTILINE)
-_BOLD = re.compile(r"(\*\*|__)(?=\S)([^\n]{0,300}?\S)\1")
 _ELLIPSIS = "…"
 
 
@@ -65,11 +63,6 @@ def excerpt(text: str, query: str, length: int = 240) -> Excerpt:
     shift = len(before) - start
     spans = merge_spans([(a + shift, b + shift) for a, b, _ in hits if a >= start and b <= end])
     return Excerpt(f"{before}{text[start:end]}{after}", spans)
-
-
-def without_marks(text: str) -> str:
-    """Return a text without Markdown's headings, quotations, fences and bold marks."""
-    return _BOLD.sub(r"\2", _BLOCK_MARK.sub("", text)).lstrip("\n")
 
 
 def _pairs(run: str, offset: int, terms: set[str]) -> list[tuple[int, int, str]]:

@@ -16,11 +16,12 @@ from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _, ngettext
+from webapp.markdown.rendering import without_markup
 from webapp.memories.history import revisions
 from webapp.memories.history.revisions import QuotedEvidence
 from webapp.rendering import highlight
 from webapp.retrieval import receipts, service
-from webapp.retrieval.excerpt import excerpt, without_marks
+from webapp.retrieval.excerpt import excerpt
 from webapp.retrieval.models import TurnReceipt
 from webapp.retrieval.passages import FoundPassage
 from webapp.retrieval.schemas import ReceiptLine
@@ -263,8 +264,9 @@ def search(user_id: int, q: str, kind: str = "", **narrowed: Any) -> Results:
         best = max((item.score for item in passages.items), default=0.0)
         message_ids = {result.message_id for result in results["conversation"]}
         for item in passages.items:
-            text = item.content if item.kind == "memory" else without_marks(item.content)
-            part = excerpt(text, q, EXCERPT)
+            texts = (item.content,) if item.kind == "memory" else (without_markup(item.content), item.content)
+            # The words may be in the markup alone, as in the URL of a link.
+            part = max((excerpt(text, q, EXCERPT) for text in texts), key=lambda part: bool(part.spans))
             # A result without the words is shown only if it is nearly as good: a list to choose from is not a prompt.
             is_close = bool(part.spans) or item.score >= CLOSE_SHARE * best
             if is_close and (item.message_id not in message_ids or item.kind != "message"):

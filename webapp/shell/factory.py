@@ -24,7 +24,7 @@ from webapp.chat.turns.runtime import init_chat
 from webapp.chat.turns.start_queue import init_gate
 from webapp.cli.launch.privacy import keep_private
 from webapp.config import ConfigError, Settings
-from webapp.conversations.current_messages import is_answering
+from webapp.conversations.current_messages import models_answering
 from webapp.db.base import db, init_sessions
 from webapp.db.conflicts import init_conflicts
 from webapp.db.engine import engine_options, prepare_engine
@@ -163,7 +163,8 @@ def _extend(app: Flask, settings: Settings) -> None:
     client = redis.put(app, make_redis(settings.redis_url))
     app.config["RATELIMIT_STORAGE_OPTIONS"] = {"connection_pool": client.connection_pool}
     limiter.init_app(app)
-    init_models(app, settings, observe=record_background, note=partial(note_model, client), is_answering=is_answering)
+    note = partial(note_model, client)
+    init_models(app, settings, observe=record_background, note=note, models_answering=models_answering)
     app.ensure_sync = lambda func: func  # type: ignore[method-assign]  # Flask looks for coroutines in each request
     init_conflicts(app)
     init_retrieval(app, settings)

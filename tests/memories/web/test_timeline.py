@@ -107,7 +107,7 @@ def test_the_chart_of_a_first_month_is_that_of_a_year(app, user, remember):
 
 
 def test_the_page_narrows_by_links_and_survives_odd_ones(client, remember, browser):
-    assert "Nothing to show yet" in browser.get("/memories/timeline").text
+    assert re.search('Nothing to show yet<.*"/memories/new"', browser.get("/memories/timeline").text, re.S)
     number = remember("Lives in <Oslo>", moment(2024))
     remember("Likes tea", moment(2024, 7), moment(2024, 8), superseded_by_id=remember("Likes tea", moment(2024, 8)))
     page = browser.get("/memories/timeline").text

@@ -11,11 +11,7 @@ from typing import NamedTuple
 from webapp.cli.redis_programs import newest_redis
 from webapp.environment import ROOT, LaunchError
 
-# The screen tour's names for what it has; its server is not imported here, to stay small.
-TOUR_MODELS = {
-    "CHAT_MODEL": "screen-tour",
-    "BACKGROUND_MODEL": "screen-tour",
-}
+TOUR_MODEL = "screen-tour"  # its server is not imported here, to stay small
 MAX_SOCKET_PATH = 100  # The kernel takes 107 bytes.
 _PUNCTUATION = str.maketrans("", "", "/._-+")
 
@@ -110,7 +106,7 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
     if not environ.get("OPENAI_API_KEY") and not environ.get("OPENAI_BASE_URL"):
         model_port = free_port()
         settings |= {"OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1", "OPENAI_API_KEY": "none"}
-        settings |= {"OFFLINE_MODEL": "1", **TOUR_MODELS}
+        settings |= {"OFFLINE_MODEL": "1", "CHAT_MODEL": TOUR_MODEL, "BACKGROUND_MODEL": TOUR_MODEL}
         command = [sys.executable, "-m", "webapp.tour.server", "--port", str(model_port)]
         specs.append(Spec("model", command, order=2, patience=3))
         notes.append("No OPENAI_API_KEY: a screen tour answers until you connect a language model at /admin/models.")
@@ -125,18 +121,11 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
     store = ("redis",) if redis_socket else ()
     # Each loads the whole application; people waiting at their browsers come first.
     after_web = ("migrate", *store, "web")
-    web = [
-        *python,
-        "gunicorn",
-        "-c",
-        str(ROOT / "webapp/cli/gunicorn.conf.py"),
-        "--bind",
-        f"fd://{listener.fileno()}",
-        "wsgi:app",
-    ]
+    gunicorn = [*python, "gunicorn", "-c", str(ROOT / "webapp/cli/gunicorn.conf.py")]
+    bind = ["--bind", f"fd://{listener.fileno()}"]
     specs += [
         Spec("migrate", [*python, "flask", "--app", "wsgi", "prepare"], once=True),
-        Spec("web", web, order=0, patience=30, needs=store, awaits="migrate"),
+        Spec("web", [*gunicorn, *bind], order=0, patience=30, needs=store, awaits="migrate"),
         *(
             Spec(
                 f"worker{number}" if workers > 1 else "worker",
@@ -162,21 +151,6 @@ def _socket_path(var: Path, name: str) -> str:
 
 def redis_options(path: str, var: Path) -> list[str]:
     """Options of a redis-server that listens on this Unix socket only and writes nothing to disk."""
-    return [
-        "--port",
-        "0",
-        "--unixsocket",
-        path,
-        "--unixsocketperm",
-        "700",
-        "--save",
-        "",
-        "--appendonly",
-        "no",
-        "--dir",
-        str(var),
-        "--loglevel",
-        "warning",
-        "--daemonize",
-        "no",
-    ]
+    options = {"port": "0", "unixsocket": path, "unixsocketperm": "700", "save": "", "appendonly": "no"}
+    options |= {"dir": str(var), "loglevel": "warning", "daemonize": "no"}
+    return [word for name, value in options.items() for word in (f"--{name}", value)]

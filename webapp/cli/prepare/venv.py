@@ -4,7 +4,7 @@ import glob
 import shutil
 import sys
 
-from .shell import PYTHON, VENV, SetupError, find_program, run, say, succeeds
+from .shell import PYTHON, VENV, SetupError, run, say, succeeds
 
 MINIMUM = (3, 11)
 WHEELS = "/usr/share/python-wheels/pip-*.whl"
@@ -35,8 +35,7 @@ def ensure_venv() -> None:
 
 def try_venv() -> str:
     """Return what is missing for a virtual environment; empty if nothing."""
-    others = ([sys.executable, "-m", "virtualenv", "--version"], [sys.executable, "-m", "pip", "--version"])
-    if _is_usable() or _has_ensurepip() or find_program("virtualenv") or _pip_wheels() or any(map(succeeds, others)):
+    if _is_usable() or _has_ensurepip() or _pip_wheels() or succeeds([sys.executable, "-m", "pip", "--version"]):
         return ""
     return "Python's venv module is incomplete."
 
@@ -56,11 +55,7 @@ def _pip_wheels() -> list[str]:
 
 
 def _make_without_ensurepip() -> bool:
-    """Make the environment with a pip from elsewhere: the system's, a virtualenv, or a wheel Debian left."""
-    if succeeds([sys.executable, "-m", "virtualenv", VENV]):
-        return True
-    if (virtualenv := find_program("virtualenv")) and succeeds([virtualenv, "-p", sys.executable, VENV]):
-        return True
+    """Make the environment with a pip from elsewhere: the system's, or a wheel Debian left."""
     if not run([sys.executable, "-m", "venv", "--without-pip", VENV]):
         return False
     if succeeds([sys.executable, "-m", "pip", "--python", PYTHON, "install", "-q", "pip"]):

@@ -66,7 +66,7 @@ def _write_all(batch: RestoreBatch, step: Step, lines: list[dict[str, Any]]) -> 
             raise
         log.warning("part of a restore not written", exc_info=True)
         reason = "It does not go together with something that is there."
-    except (ValueError, KeyError, TypeError, AttributeError) as error:  # whatever a file may hold
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:  # whatever a file may hold
         log.info("part of a restore not readable", exc_info=True)
         why = str(error) if type(error) is ValueError else "it is not as Commonplace writes it"
         reason = why[:1].upper() + why[1:] + "."

@@ -4,36 +4,22 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    Boolean,
-    Column,
-    Date,
-    DateTime,
-    Enum,
-    Float,
-    Integer,
-    LargeBinary,
-    String,
-    Text,
-    insert,
-    or_,
-    select,
-)
+from sqlalchemy import JSON, Boolean, Column, Date, DateTime, Enum, Float, Integer, String, Text, insert, or_, select
 
 from webapp.db.base import Base, db
 from webapp.db.columns import Key, Timestamp
 from webapp.http.validation import MAX_ID, MAX_TEXT_BYTES
 from webapp.journeys.models import ConversationPoint, Journey
 from webapp.spaces.originals import Original
-from webapp.transfer.account_rows import UNEXPORTED
+from webapp.transfer.account_rows import is_exported
 from webapp.transfer.field_values import day, instant
 from webapp.transfer.models import RestoredRow
 from webapp.transfer.sources import Upload
@@ -55,9 +41,7 @@ def attributes(model: type[Base], line: dict[str, Any], but: Collection[str] = (
     values: dict[str, Any] = {}
     for attribute in model.__mapper__.column_attrs:
         column = attribute.columns[0]
-        if not isinstance(column, Column) or column.name not in line or column.name in but or column.name in UNEXPORTED:
-            continue
-        if column.computed is not None or isinstance(column.type, LargeBinary):
+        if not isinstance(column, Column) or column.name not in line or column.name in but or not is_exported(column):
             continue
         value = line[column.name]
         if value is None and not column.nullable:
@@ -69,44 +53,17 @@ def attributes(model: type[Base], line: dict[str, Any], but: Collection[str] = (
 def check_value(column: Column[Any], value: Any) -> Any:
     """Return a value in the type of its column. Raises ValueError."""
     kind = column.type
-    if isinstance(kind, Timestamp):
-        time = instant(value)
-        if time is None:
-            raise ValueError(f"{column.name} is no time")
-        return time
-    if isinstance(kind, Date):
-        if (date := day(value)) is None:
-            raise ValueError(f"{column.name} is no day")
-        return date
-    if isinstance(kind, DateTime):
-        try:
-            return datetime.fromisoformat(str(value)).replace(tzinfo=None)
-        except ValueError:
-            raise ValueError(f"{column.name} is no local time") from None
     if isinstance(kind, Enum):
         if value not in kind.enums:
             raise ValueError(f"{column.name} is none of {', '.join(kind.enums)}")
         return value
-    if isinstance(kind, Boolean):
-        if value not in (0, 1):
-            raise ValueError(f"{column.name} is neither true nor false")
-        return bool(value)
-    if isinstance(kind, Integer):
-        return whole(value, column.name)
-    if isinstance(kind, Float):
-        return _number(value, column.name)
-    if isinstance(kind, JSON):
-        return plain_json(value, column.name)
     if isinstance(kind, String | Text | Key):
         return _text(column, value)
-    raise ValueError(f"{column.name} cannot be read")
-
-
-def whole(value: Any, name: str = "a number") -> int:
-    """Return a whole number that fits into an INT. Raises ValueError."""
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MAX_ID:
-        raise ValueError(f"{name} is no whole number")
-    return value
+    read, problem = next((how for of, how in _READ.items() if isinstance(kind, of)), (None, "cannot be read"))
+    result = read(value) if read else None
+    if result is None:
+        raise ValueError(f"{column.name} {problem}")
+    return result
 
 
 def moment(value: Any) -> datetime:
@@ -117,21 +74,42 @@ def moment(value: Any) -> datetime:
     return time
 
 
-def plain_json(value: Any, name: str) -> Any:
-    """Return a JSON value of a size that can be stored. Raises ValueError."""
-    try:
+def _local_time(value: Any) -> datetime | None:
+    with suppress(ValueError):
+        return datetime.fromisoformat(str(value)).replace(tzinfo=None)
+    return None
+
+
+def _flag(value: Any) -> bool | None:
+    return bool(value) if value in (0, 1) else None
+
+
+def _whole_number(value: Any) -> int | None:
+    return value if type(value) is int and abs(value) <= MAX_ID else None
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if type(value) in (int, float) and math.isfinite(value) else None
+
+
+def _json(value: Any) -> Any:
+    """Return a JSON value of a size that can be stored; None for another."""
+    with suppress(ValueError):
         encoded = json.dumps(value, allow_nan=False)
-    except ValueError:
-        encoded = ""
-    if not encoded or len(encoded) > MAX_JSON or _ZERO.search(encoded):
-        raise ValueError(f"{name} cannot be stored")
-    return value
+        return value if len(encoded) <= MAX_JSON and not _ZERO.search(encoded) else None
+    return None
 
 
-def _number(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{name} is no number")
-    return float(value)
+_READ: dict[type, tuple[Callable[[Any], Any], str]] = {
+    Timestamp: (instant, "is no time"),
+    Date: (day, "is no day"),
+    DateTime: (_local_time, "is no local time"),
+    Boolean: (_flag, "is neither true nor false"),
+    Integer: (_whole_number, "is no whole number"),
+    Float: (_number, "is no number"),
+    JSON: (_json, "cannot be stored"),
+}
+"""How the values of a type of column are read, None for one that is none, and what is said then."""
 
 
 def _text(column: Column[Any], value: Any) -> str:
@@ -270,4 +248,4 @@ class RestoreBatch:
 
 def is_id(value: Any) -> bool:
     """Return whether a value can be the id of a row."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_ID
+    return type(value) is int and 0 < value <= MAX_ID
