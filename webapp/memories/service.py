@@ -66,10 +66,15 @@ def list_memories(user_id: int, query: MemoryQuery, *conditions: ColumnElement[b
 
     `conditions` narrow the list; `part` names the narrowed list for cursors.
     """
-    keyset = Keyset("memories", query, datetime, int, scope=[user_id, part])
     statement = lists.use_list_index(filter_memories(user_id, query).where(*conditions), query)
-    page = read_page(keyset, statement.options(*lists.LIST_OPTIONS), Memory.updated_at, Memory.memory_id)
+    statement = statement.options(*lists.LIST_OPTIONS)
+    page = read_page(keyset_of(user_id, query, part), statement, Memory.updated_at, Memory.memory_id)
     return page.map(lambda row: row.Memory)
+
+
+def keyset_of(user_id: int, query: MemoryQuery, part: str = "") -> Keyset:
+    """Return the order of `list_memories`."""
+    return Keyset("memories", query, datetime, int, scope=[user_id, part])
 
 
 def filter_memories(user_id: int, query: MemoryQuery) -> Select[Memory]:
