@@ -53,7 +53,7 @@ def send(run_id: int) -> str:
     until, is_taken = _claim(run_id), False
     if until is None:
         return "nothing to do"
-    letter = _letter(run_id)
+    mail = _mail_of(run_id)
     db.session.rollback()
 
     def take() -> None:
@@ -62,10 +62,10 @@ def send(run_id: int) -> str:
         is_taken = True
 
     try:
-        if letter is None:
+        if mail is None:
             take()
             return "nothing to do"
-        smtp.send(app_settings(), *letter, f"run {run_id}", before=take)
+        smtp.send(app_settings(), *mail, f"run {run_id}", before=take)
     except AlreadyClaimed:
         return "nothing to do"
     except (smtp.MailRefused, smtp.MailUnavailable) as error:
@@ -108,7 +108,7 @@ def _postpone(run_id: int, until: datetime, *, is_taken: bool) -> None:
             rows_changed(update(ScheduleRun).where(ScheduleRun.mail_due_at <= now()).values(mail_due_at=later))
 
 
-def _letter(run_id: int) -> tuple[str, str, str] | None:
+def _mail_of(run_id: int) -> tuple[str, str, str] | None:
     """Return a mail's address, subject and text; None if nobody wants it any more, or the address may not be theirs."""
     row = db.session.execute(
         select(ScheduleRun, Schedule, User, Conversation)
