@@ -234,7 +234,7 @@ def _connection(connection_id: int, *, errors: dict[str, str] | None = None) -> 
         },
         fixed={"embeddings": environment_embeds(app_settings()), "background": environment_works(app_settings())},
         error=first_sentence((errors or {}).values()),
-        silence=round(app_settings().first_token_seconds),
+        silence=round(app_settings().first_token_seconds(row.base_url)),
         groups=[group for group, _ in list_groups()],
         chosen_groups=service.groups_of_offers(connection_id),
     )
