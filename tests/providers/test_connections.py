@@ -245,7 +245,7 @@ def test_admins_connect_and_offer_on_their_pages(app, model_server, client, admi
     assert (made.status_code, made.location) == (303, "/")
     place = re.search(r'href="(/admin/models/[0-9]+)"', admin_browser.get("/admin/models").text)[1]
     page = admin_browser.get(place).text
-    assert "Streaming" in page and KEY not in page and "A reply waits 60 seconds" in page
+    assert "Streaming" in page and KEY not in page and "A reply waits 180 seconds" in page
     assert post_form(admin_browser, f"{place}/offers", page=place, model=["fresh"]).status_code == 303
     assert any(m["name"] == "fresh" for m in client.get("/api/models").get_json()["models"])
     sent = {"models": [{"model": "fresh", "parameters": {"reasoning_effort": "low", "temperature": 0.2}}]}
@@ -254,7 +254,16 @@ def test_admins_connect_and_offer_on_their_pages(app, model_server, client, admi
     (connection,) = admin.get("/api/connections").get_json()["connections"]
     parameters = connection["models"][0]["parameters"]
     assert (parameters["reasoning_effort"], parameters["temperature"]) == ("low", None)
-    assert post_form(admin_browser, place, page=place, name="Ours", base_url=model_server.base_url).status_code == 303
+    typed = {"model": ["fresh", "more"], "label:fresh": "Fresher", "input:fresh": "a lot"}
+    stale = typed | {"input:fresh": "2", "version": "of another tab"}
+    for form, status in ((typed, 422), (stale, 409)):  # nothing that was typed is lost
+        refused = post_form(admin_browser, f"{place}/offers", page=place, **form)
+        kept = [f'value="{text}"' in refused.text for text in ("Fresher", form["input:fresh"], "more")]
+        assert refused.status_code == status and all(kept), kept
+    ours = {"name": "Ours", "base_url": model_server.base_url}
+    refused = post_form(admin_browser, place, page=place, **ours, version="of another tab")
+    assert refused.status_code == 409 and 'value="Ours"' in refused.text and "changed elsewhere" in refused.text
+    assert post_form(admin_browser, place, page=place, **ours).status_code == 303
     assert "Ours" in admin_browser.get("/admin/models").text
     assert post_form(admin_browser, f"{place}/delete", page=place).status_code == 303
     assert "No connections yet" in admin_browser.get("/admin/models").text

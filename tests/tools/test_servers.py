@@ -275,7 +275,10 @@ def test_a_server_is_kept_in_the_browser(app, client, user, login, garden, open_
     server = client.get("/api/tool-servers").json["servers"][0]
     assert [tool["name"] for tool in server["tools"] if tool["is_on"]] == ["write_note"]
     assert post_form(browser, place, place, name="Meadow", url=garden.url, is_enabled="1").status_code == 303
-    assert post_form(browser, place, place, name="", url="file:///x").status_code == 422
+    refused = post_form(browser, place, place, name="", url="file:///x")
+    assert refused.status_code == 422 and 'value="file:///x"' in refused.text
+    refused = post_form(browser, place, place, name="Mine", url=garden.url, version="of another tab")
+    assert refused.status_code == 409 and "was changed elsewhere" in refused.text and 'value="Mine"' in refused.text
     with app.app_context():
         db.session.add(ToolGrant(user_id=user.user_id, server_id=server["server_id"], tool="write_note"))
         db.session.commit()
@@ -288,7 +291,7 @@ def test_a_server_is_kept_in_the_browser(app, client, user, login, garden, open_
     assert post_form(browser, f"{place}/delete", place).status_code == 303
     assert client.get("/api/tool-servers").json["servers"] == []
     refused = post_form(browser, "/settings/tools/servers", "/settings/tools", name="X", url="ftp://example.org")
-    assert "must begin with http" in browser.get(refused.headers["Location"]).text
+    assert "must begin with http" in refused.text and '"ftp://example.org"' in refused.text
 
 
 def test_a_tool_allowed_twice_at_once_is_allowed_once(app, user):

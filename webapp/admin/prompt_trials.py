@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -125,8 +125,8 @@ def replay(message_id: int, versions: Sequence[int], settings: Settings) -> Repl
     db.session.rollback()
     db.session.remove()
     with ThreadPoolExecutor(len(prompted)) as pool:
-        calls = [(client, version, prompt, settings.reply_tokens) for version, prompt in prompted]
-        futures = [pool.submit(_in_context, app, _answer, *arguments) for arguments in calls]
+        calls = [(app, client, version, prompt, settings.reply_tokens) for version, prompt in prompted]
+        futures = [pool.submit(_answer, *call) for call in calls]
         result.replies.extend(future.result() for future in futures)
     return result
 
@@ -172,16 +172,14 @@ def _tokens(messages: Sequence[dict[str, Any]]) -> int:
     return sum(estimate_tokens(message["content"]) for message in messages)
 
 
-def _in_context(app: Flask, answer: Callable[..., Reply], *arguments: Any) -> Reply:
+def _answer(
+    app: Flask, client: BackgroundClient, version: int, messages: list[dict[str, Any]], max_tokens: int
+) -> Reply:
     """Answer in another thread, which needs an application context to look up the chosen model."""
-    with app.app_context():
-        return answer(*arguments)
-
-
-def _answer(client: BackgroundClient, version: int, messages: list[dict[str, Any]], max_tokens: int) -> Reply:
     start = time.perf_counter()
     try:
-        completion = client.complete_text(messages, model=client.settings.chat_model, max_tokens=max_tokens)
+        with app.app_context():
+            completion = client.complete_text(messages, model=client.settings.chat_model, max_tokens=max_tokens)
     except ModelError as error:
         log.info("replay failed", extra={"code": error.code})
         return Reply(version, error=error.detail)

@@ -12,7 +12,7 @@ from webapp.db.base import db
 from webapp.digests import generation, service
 from webapp.digests.schemas import ConversationMemoryData, ConversationMemoryVersionOut, stored_digest
 from webapp.errors import Conflict, Invalid, Unavailable
-from webapp.http.forms import sentences
+from webapp.http.forms import require_version, sentences
 from webapp.http.problems import field_errors
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_
@@ -26,17 +26,19 @@ LABELS = N_({"main_topics": "A topic", "action": "A suggestion", "typical_observ
 @blueprint.get("")
 def show(conversation_id: int) -> ViewResult:
     """The digest, or with `edit` the form to change it."""
-    return _render(get_conversation(current_user_id(), conversation_id), editing="edit" in request.args)
+    conversation = get_conversation(current_user_id(), conversation_id)
+    return _render(conversation, editing="edit" in request.args, values=_texts(conversation_id))
 
 
 @blueprint.post("")
 def save(conversation_id: int) -> ViewResult:
     conversation = get_conversation(current_user_id(), conversation_id)
     try:
+        require_version(_texts(conversation_id))
         data = _form()
-    except Invalid as error:
+    except (Invalid, Conflict) as error:
         errors = sentences(error, LABELS, otherwise="typical_observation")
-        return _render(conversation, editing=True, errors=errors, typed=request.form), 422
+        return _render(conversation, editing=True, errors=errors, values=request.form), 422
     service.upsert_digest(current_user_id(), conversation_id, data)
     db.session.commit()
     return _report(conversation_id, _("The digest has been saved."))
@@ -77,13 +79,21 @@ def _digest_values(conversation: Conversation) -> dict[str, Any]:
     }
 
 
+def _texts(conversation_id: int) -> dict[str, str]:
+    """Return the digest as the texts of its form."""
+    row = service.find_digest(conversation_id)
+    data = stored_digest(row.memory_data if row else {})
+    lists = {"main_topics": "\n".join(data.main_topics), "action": "\n".join(data.action)}
+    return {**lists, "typical_observation": data.typical_observation}
+
+
 def _render(conversation: Conversation, **extra: Any) -> str:
     context: dict[str, Any] = {
         "conversation": conversation,
         "digest": _digest_values(conversation),
+        "stored": _texts(conversation.conversation_id),
         "editing": False,
         "errors": {},
-        "typed": None,
     }
     template = "digests/_digest.html" if wants_partial() else "digests/page.html"
     return render_template(template, **{**context, **extra})

@@ -20,7 +20,7 @@ from webapp.llm.errors import MalformedOutput, ModelError, classify_exception
 from webapp.llm.events import ReasoningDelta, TextDelta
 from webapp.llm.pool import CHARACTERS
 from webapp.llm.sdk import get, sync_client
-from webapp.llm.settings import ModelSettings, is_own
+from webapp.llm.settings import LOADING_SECONDS, ModelSettings, is_own
 from webapp.providers.server_models import (
     ListedModel,
     choices_of,
@@ -69,8 +69,6 @@ def picture_error_text(exc: Exception) -> str:
 
 
 SECONDS = 20.0
-LOCAL_SECONDS = 180.0
-"""How long a server on this machine may take to load a model and to read the test's prompt."""
 MAX_PIECES = 48
 """Pieces of a reply after which its speed is known."""
 MAX_PAGES = 50
@@ -197,11 +195,11 @@ def warm_up(settings: ModelSettings, model: str) -> None:
     """Make a local server load a model, so that the test does not time the loading; errors are left to the test."""
     if is_own(settings.base_url):
         with suppress(Exception):  # a third-party server may answer anything
-            _raw(settings, model, seconds=LOCAL_SECONDS, max_tokens=1)
+            _raw(settings, model, seconds=LOADING_SECONDS, max_tokens=1)
 
 
 def _timeout(settings: ModelSettings) -> float:
-    return LOCAL_SECONDS if is_own(settings.base_url) else SECONDS
+    return LOADING_SECONDS if is_own(settings.base_url) else SECONDS
 
 
 def _stream(settings: ModelSettings, model: str, speed: dict[str, float]) -> int:

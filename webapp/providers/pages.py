@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 from webapp.accounts.auth import login_required
 from webapp.accounts.groups import list_groups
-from webapp.errors import Invalid
+from webapp.errors import Conflict, Invalid
 from webapp.extensions import app_settings
-from webapp.http.forms import first_sentence, on_form, secret, sentences, validate
+from webapp.http.forms import first_sentence, on_form, require_version, secret, sentences, validate
 from webapp.http.validation import PageQuery
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.marks import N_
@@ -84,6 +84,7 @@ _on_connection = on_form(
 @blueprint.post("/admin/models/<int:connection_id>")
 @_on_connection
 def change(connection_id: int) -> ViewResult:
+    require_version(_values(service.get_connection(connection_id)))
     fields: dict[str, Any] = {
         "name": request.form.get("name", "").strip(),
         "base_url": request.form.get("base_url", "").strip(),
@@ -101,6 +102,7 @@ def change(connection_id: int) -> ViewResult:
 def offer(connection_id: int) -> ViewResult:
     """Set which models of a connection people can choose."""
     try:
+        require_version(_offers(connection_id))
         by_model = {row.model: row.parameters for row in service.offers_of(connection_id)}
         names = [name.strip() for name in request.form.getlist("model") if name.strip()]
         models = [_offer(name, by_model.get(name, {})) for name in names]
@@ -109,8 +111,8 @@ def offer(connection_id: int) -> ViewResult:
         return _connection(
             connection_id, errors={"models": "Numbers only for windows, prices, temperature and length."}
         ), 422
-    except Invalid as error:
-        return _connection(connection_id, errors={"models": error.detail}), 422
+    except (Conflict, Invalid) as error:
+        return _connection(connection_id, errors={"models": error.detail}), error.status
     return commit_and_redirect(url_for(".show", connection_id=connection_id) + "#offers", _("Saved."))
 
 
@@ -213,6 +215,14 @@ def _budget(row: ModelConnection, offer: ModelOffer) -> int | None:
     return tokens if tokens != window and not offer.context_window else None
 
 
+def _values(row: ModelConnection) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in ("name", "base_url", "is_enabled", "builtin_tools")}
+
+
+def _offers(connection_id: int) -> dict[str, Any]:
+    return {"offers": [fields.model_dump(mode="json") for fields in service.fields_of_offers(connection_id)]}
+
+
 def _connection(connection_id: int, *, errors: dict[str, str] | None = None) -> str:
     row = service.get_connection(connection_id)
     offers = service.offers_of(connection_id)
@@ -222,6 +232,9 @@ def _connection(connection_id: int, *, errors: dict[str, str] | None = None) -> 
         "providers/connection.html",
         efforts=get_args(Effort),
         row=row,
+        stored=_values(row),
+        stored_offers=_offers(connection_id),
+        values=request.form if "base_url" in request.form else _values(row),
         offers=offers,
         names=[name for name in all_names if name not in models],
         all_names=all_names,
@@ -234,7 +247,7 @@ def _connection(connection_id: int, *, errors: dict[str, str] | None = None) -> 
         },
         fixed={"embeddings": environment_embeds(app_settings()), "background": environment_works(app_settings())},
         error=first_sentence((errors or {}).values()),
-        silence=round(app_settings().first_token_seconds),
+        silence=round(app_settings().first_token_seconds(row.base_url)),
         groups=[group for group, _ in list_groups()],
         chosen_groups=service.groups_of_offers(connection_id),
     )

@@ -11,8 +11,7 @@ from webapp.conversations.schemas import ConversationChanges
 from webapp.conversations.service import update_conversation
 from webapp.conversations.tool_records import arguments_line, sources_of
 from webapp.db.base import db
-from webapp.errors import Conflict, Invalid
-from webapp.http.forms import on_form, secret, sentences, validate
+from webapp.http.forms import on_form, require_version, secret, validate
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -44,7 +43,11 @@ def use_web(conversation_id: int) -> ViewResult:
 @blueprint.get("/settings/tools")
 def index() -> ViewResult:
     """The tools that replies to the user may use."""
-    return render_template("tools/index.html", wished=accounts.user_settings(current_user_id()))
+    return _own_page()
+
+
+def _own_page(**extra: Any) -> str:
+    return render_template("tools/index.html", wished=accounts.user_settings(current_user_id()), **extra)
 
 
 @blueprint.post("/settings/tools")
@@ -86,7 +89,7 @@ def _web_fields() -> dict[str, Any]:
     return {"provider": form.get("provider", ""), "address": address, "is_enabled": "is_enabled" in form}
 
 
-def _web_page(errors: dict[str, str] | None = None, fields: dict[str, Any] | None = None) -> str:
+def _web_page(errors: dict[str, str] | None = None, fields: dict[str, Any] | None = None, **extra: Any) -> str:
     row = service.access()
     now = {"provider": row.provider, "address": row.address, "is_enabled": row.is_enabled} if row else {}
     return render_template(
@@ -96,6 +99,7 @@ def _web_page(errors: dict[str, str] | None = None, fields: dict[str, Any] | Non
         is_set=row is not None,
         providers=PROVIDERS,
         errors=errors,
+        **extra,
     )
 
 
@@ -104,21 +108,19 @@ servers_blueprint = PageBlueprint("tool_servers", __name__, url_prefix="/setting
 SERVER_LABELS = N_({"name": "The name", "url": "The address", "token": "The token"})
 
 
+def _page_to_add(errors: dict[str, str]) -> str:
+    page = _web_page if "for_everyone" in request.form and is_admin() else _own_page
+    return page(server_errors=errors)
+
+
 @servers_blueprint.post("")
 @limit_tries
+@on_form(_page_to_add, SERVER_LABELS, otherwise="url")
 def create() -> ViewResult:
     """Add a server, and immediately ask it which tools it has."""
     fields: dict[str, Any] = {name: request.form.get(name, "").strip() for name in ("name", "url", "token")}
-    for_everyone = "for_everyone" in request.form
-    try:
-        row = servers.create_server(
-            current_user_id(), validate(NewToolServer, fields | {"for_everyone": for_everyone}), is_admin=is_admin()
-        )
-    except (Invalid, Conflict) as error:
-        db.session.rollback()
-        location = url_for("tools_admin.index" if for_everyone else "tools_pages.index")
-        flash(" ".join(sentences(error, SERVER_LABELS, otherwise="url").values()), "error")
-        return redirect(f"{location}#servers", 303)
+    fields["for_everyone"] = "for_everyone" in request.form
+    row = servers.create_server(current_user_id(), validate(NewToolServer, fields), is_admin=is_admin())
     db.session.commit()
     server_id = row.server_id
     try_server(row)
@@ -135,6 +137,7 @@ def show(server_id: int) -> ViewResult:
 def change(server_id: int) -> ViewResult:
     """Change a server, or which of its tools are on."""
     row = own_server(server_id)
+    require_version(_values(row))
     form = request.form
     fields: dict[str, Any] = {}
     if "tools" in form:
@@ -168,9 +171,22 @@ def revoke(grant_id: int) -> ViewResult:
     return commit_and_redirect(url_for("tools_pages.index", _anchor="grants"), _("You will be asked again."))
 
 
+def _values(row: ToolServer) -> dict[str, Any]:
+    tools = [tool["name"] for tool in row.tools if tool["is_on"]]
+    return {"name": row.name, "url": row.url, "is_enabled": row.is_enabled, "tools": tools}
+
+
 def _server_page(row: ToolServer, errors: dict[str, str] | None = None) -> str:
-    refusals = refusals_by_tool(row, current_user_id(), is_admin=is_admin())
-    return render_template("tools/server.html", row=row, error=" ".join((errors or {}).values()), refused=refusals)
+    stored = _values(row)
+    return render_template(
+        "tools/server.html",
+        row=row,
+        error=" ".join((errors or {}).values()),
+        refused=refusals_by_tool(row, current_user_id(), is_admin=is_admin()),
+        stored=stored,
+        tools_on=request.form.getlist("tool") if "tools" in request.form else stored["tools"],
+        values=request.form if "url" in request.form else stored,
+    )
 
 
 blueprint.add_globals(
