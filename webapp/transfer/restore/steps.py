@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-from zoneinfo import ZoneInfoNotFoundError
 
 from webapp.conversations.models import Conversation, Folder, MessageFeedback
 from webapp.db.base import Base, db, now, table_of
@@ -165,7 +164,7 @@ def _schedule(_batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any
     try:
         checked = rule_of("custom", values["rrule"], values["at"]) if values["rrule"] else ""
         next_time(checked, in_range(values["at"]), values["timezone"], now())
-    except (KeyError, ValueError, ZoneInfoNotFoundError):
+    except (LookupError, ValueError, OSError):  # a zone may be a folder of zones
         raise ValueError(f"{values.get('rrule') or values.get('timezone')} says no times") from None
     values |= {"rrule": checked, "is_active": False, "paused_why": None, "failures": 0, "token_id": None}
     return True
