@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from webapp.memories.rules.evidence import find_quote, has_substance, label_and_quote, own_sentence
-from webapp.memories.rules.grounding import adds_from, is_grounded, is_others_words, keeps_names_and_numbers
+from webapp.memories.rules.grounding import (
+    adds_from,
+    is_grounded,
+    is_others_words,
+    keeps_names_and_numbers,
+    states_what_is_asked,
+)
 from webapp.memories.rules.kinds import CONTENT_MAX, MemoryType, canonical_fact_key, category_of
 from webapp.memories.rules.operations import Action, MemoryOperation
 from webapp.memories.rules.policy import MIN_CONFIDENCE, MIN_IMPORTANCE, USABLE_AT, at_least
@@ -19,7 +25,7 @@ from webapp.memories.rules.state import Draft, Evidence, KnownMemory, MemoryRef,
 from webapp.text.canonical import canonical_statement, plain_text
 from webapp.text.provenance import blank_out, carry_spans, forgotten_in, overlaps_any
 from webapp.text.quotes import Span
-from webapp.text.words import terms_of, words
+from webapp.text.words import terms_of
 
 _A_DAY = timedelta(days=1)
 """Dates are the user's, the times of messages are not: what ended before something was said is part of what it says."""
@@ -178,20 +184,9 @@ def memory_wording(operation: MemoryOperation, place: tuple[SourceMessage, Span]
             return operation.content
         return plain_text(quote)[:CONTENT_MAX]
     sentence = plain_text(own_sentence(span, message.content, message.others))
-    if not sentence or _states_what_is_asked(operation.content, quote, sentence):
+    if not sentence or states_what_is_asked(operation.content, quote, sentence):
         return Refusal.QUESTION
     return sentence if len(sentence) <= CONTENT_MAX else Refusal.TOO_LONG
-
-
-def _states_what_is_asked(content: str, quote: str, before: str) -> bool:
-    """Return whether a quote runs into a question, from which its statement comes and not from what stands before.
-
-    One word before it ("Hello!") is not what a statement comes from, unless that has the word.
-    """
-    said, told = set(terms_of(content)), set(terms_of(before))
-    runs_on = not set(words(quote)) <= set(words(before))
-    asks = not said.isdisjoint(set(terms_of(quote)) - told)
-    return runs_on and said.isdisjoint(told) and (asks or len(words(before)) == 1)
 
 
 def as_stored(operation: MemoryOperation, state: State) -> MemoryOperation:
