@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from tests.llm.helpers import ASK, listen, settings_for
 from tests.support.serving import Handler, run_server
-from webapp.llm import sdk
+from webapp.llm import plain_http
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.complete import CompletionClient
 from webapp.llm.errors import MalformedOutput, ModelError, RateLimited, RefusedByModel
@@ -246,7 +246,7 @@ def odd_server():
 
 def test_an_answer_without_end_is_given_up(odd_server, monkeypatch):
     start, _ = odd_server
-    monkeypatch.setattr(sdk, "MAX_BYTES", 1_000_000)
+    monkeypatch.setattr(plain_http, "MAX_BYTES", 1_000_000)
     bomb = gzip.compress(b" " * 50_000_000)
     for settings in (start(lambda: repeat(b" " * 65_536)), start(lambda: [bomb], Content_Encoding="gzip")):
         with pytest.raises(MalformedOutput):

@@ -1,6 +1,7 @@
 """Vectors from the local model and over HTTP."""
 
 import json
+import socket
 import time
 from types import SimpleNamespace
 
@@ -83,6 +84,9 @@ def test_batches_keep_their_order(server, remote):
     assert [len(call["input"]) for call in server.calls()] == [4, 4, 1]
     for text, row in zip(TEXTS, rows, strict=True):
         assert remote.embed_query(text) @ row > 0.9999
+    for connection in remote._client()._idle:
+        connection.sock.shutdown(socket.SHUT_RD)  # as if the server had closed it meanwhile
+    assert remote.embed_query(text) @ row > 0.9999
 
 
 def test_base64_is_dropped_where_refused_and_asked_once(server):

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from .answer_filter import AnswerFilter
 from .capabilities import STRUCTURED_MODES, Capabilities, tool_fingerprint
 from .chunks import join_surrogates
-from .errors import InterruptedAnswer, MalformedOutput, ModelError, ModelSilent, classify_exception
+from .errors import InterruptedAnswer, MalformedOutput, ModelError, ModelSilent, Refusal, classify_exception
 from .events import Event, Pause, ReasoningDelta, StreamDecoder, ThoughtSoFar
+from .plain_http import ERROR_BYTES
 from .refused_tools import Search, may_be_about_tools
 from .request_format import adapt_body, learn_rejection, rejects_format, with_format, with_tools, without_pictures
-from .sdk import ERROR_BYTES, open_session, retry_delay, stream_headers
+from .sdk import open_session, retry_delay, stream_headers
 from .settings import ModelSettings
 from .usage import ROOM
 
@@ -255,20 +256,8 @@ class ChatClient:
         return body
 
 
-class _Refusal(Exception):
-    """An answer that is an error, with what `classify_exception` reads of one of the SDK's."""
-
-    def __init__(self, response: ClientResponse, text: str) -> None:
-        super().__init__(text)
-        self.response = response
-        self.status_code = response.status
-        self.body: Any = text
-        with suppress(ValueError, RecursionError):
-            self.body = json.loads(text)
-
-
 async def _send(session: ClientSession, url: str, headers: dict[str, str], body: dict[str, Any]) -> ClientResponse:
-    """POST a request, past the SDK, which is five times the work for the same bytes. Raises _Refusal."""
+    """POST a request, past the SDK, which is five times the work for the same bytes. Raises Refusal."""
     data = join_surrogates(json.dumps(body, ensure_ascii=False, separators=(",", ":"))).encode()
     response = await session.post(url, data=data, headers=headers, allow_redirects=False)
     if response.status < 300:  # noqa: PLR2004
@@ -279,7 +268,7 @@ async def _send(session: ClientSession, url: str, headers: dict[str, str], body:
             text += chunk
             if len(text) >= ERROR_BYTES:
                 break
-        raise _Refusal(response, text[:ERROR_BYTES].decode("utf-8", "replace"))
+        raise Refusal(response, text[:ERROR_BYTES].decode("utf-8", "replace"))
 
 
 def _too_slow(decoder: StreamDecoder) -> ModelError:

@@ -12,7 +12,7 @@ from .capabilities import Capabilities
 from .error_bodies import error_fields
 from .errors import MalformedOutput, ModelError, ModelNotFound, classify_exception, classify_payload
 from .request_format import adapt_body, learn_rejection
-from .sdk import json_of, post, process_client, with_retries
+from .sdk import embedding_client, json_of, post, with_retries
 from .settings import ModelSettings
 
 Vector = NDArray[np.float32]
@@ -51,7 +51,7 @@ class OpenAIEmbedder:
         self.settings = settings
         self.capabilities = capabilities or Capabilities()
         self._name = name or settings.embedding_model
-        self._client = process_client(settings, embeddings=True)
+        self._client = embedding_client(settings)
         self._dim: int | None = None
 
     @property

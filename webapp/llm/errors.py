@@ -1,6 +1,8 @@
 """Errors of models, in words a user can act on; a provider's reason is shortened, without URLs and keys."""
 
+import json
 import re
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from .error_bodies import code_for_log, error_fields, parse_retry_after, quotable
@@ -213,6 +215,18 @@ def classify_payload(
 
 def _is_too_long(text: str) -> bool:
     return any(words in text for words in _CONTEXT_WORDS) or _CONTEXT_FORM.search(text) is not None
+
+
+class Refusal(Exception):
+    """An answer that is an error, with what `classify_exception` reads of one of the SDK's."""
+
+    def __init__(self, response: Any, text: str) -> None:
+        super().__init__(text)
+        self.response = response
+        self.status_code: int = response.status
+        self.body: Any = text
+        with suppress(ValueError, RecursionError):
+            self.body = json.loads(text)
 
 
 _CONNECT_TIMEOUTS = {"ConnectTimeout", "ConnectionTimeoutError"}

@@ -1,4 +1,5 @@
-"""The one place that builds clients of model servers: aiohttp's for replies, the `openai` SDK's for all other work.
+"""The one place that builds clients of model servers: aiohttp's for replies, ours for vectors over plain HTTP, the
+`openai` SDK's for all other work.
 
 Retries and timeouts are ours. The SDK is imported on first use: it costs 13 MB and half a second.
 """
@@ -17,7 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from .errors import MalformedOutput, MissingKey, ModelError, ModelSilent
+from .errors import MissingKey, ModelError
+from .plain_http import ERROR_BYTES, PlainClient, read_body
 from .process import PerProcess
 from .settings import ModelSettings, is_loopback, needs_key
 
@@ -103,9 +105,23 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
     )
 
 
-def process_client(settings: ModelSettings, *, embeddings: bool = False) -> PerProcess[OpenAI]:
+def process_client(settings: ModelSettings) -> PerProcess[OpenAI]:
     """Return a `sync_client` of each process that calls it."""
-    return PerProcess(partial(sync_client, settings, embeddings=embeddings), close=lambda client: client.close())
+    return PerProcess(partial(sync_client, settings), close=lambda client: client.close())
+
+
+def embedding_client(settings: ModelSettings) -> PerProcess[OpenAI | PlainClient]:
+    """Return a client of the embedding server of each process that calls it; ours if that needs nothing but HTTP."""
+
+    def make() -> OpenAI | PlainClient:
+        base_url, key = _endpoint(settings, embeddings=True)
+        server = urlsplit(base_url)
+        if server.scheme != "http" or "@" in server.netloc or server.query or _proxy(base_url):
+            return sync_client(settings, embeddings=True)
+        headers = {"authorization": f"Bearer {key}"} | {name.lower(): value for name, value in settings.headers}
+        return PlainClient(base_url, headers, settings.connect_timeout)
+
+    return PerProcess(make, close=lambda client: client.close())
 
 
 @cache
@@ -123,12 +139,12 @@ def timeout(settings: ModelSettings, *, read: float | None) -> Timeout:
     return httpx2.Timeout(connect=settings.connect_timeout, read=read, write=settings.request_timeout, pool=None)
 
 
-MAX_BYTES = 64 * 1024 * 1024
-"""The longest answer in one piece, unpacked."""
-
-
-def post(client: OpenAI, path: str, body: dict[str, Any], *, settings: ModelSettings, read: float) -> bytes:
-    """POST JSON through the SDK and return the answer; raises the SDK's errors, and those of `_body`."""
+def post(
+    client: OpenAI | PlainClient, path: str, body: dict[str, Any], *, settings: ModelSettings, read: float
+) -> bytes:
+    """POST JSON and return the answer; raises the client's errors, and those of `read_body`."""
+    if isinstance(client, PlainClient):
+        return client.post(path, body, read)
     options: Any = {"timeout": timeout(settings, read=read)}
     return _body(client.post(path, body=body, options=options, **_unread()), read)
 
@@ -146,20 +162,8 @@ def _unread() -> Any:
 
 
 def _body(response: Response, seconds: float) -> bytes:
-    """Return what follows the headers, unless it takes too long, piece by piece, or never ends. Raises ModelError."""
-    deadline, body = time.monotonic() + seconds, bytearray()
     with closing(response):
-        for chunk in response.iter_bytes():
-            body += chunk
-            if len(body) > MAX_BYTES:
-                raise MalformedOutput("The model server sent more than an answer can be.", retryable=False)
-            if time.monotonic() > deadline:
-                raise ModelSilent
-    return bytes(body)
-
-
-ERROR_BYTES = 16_384
-"""What is read of an error: the SDK would read it to its end."""
+        return read_body(response.iter_bytes(), seconds)
 
 
 def _shorten_error(response: Response) -> None:
