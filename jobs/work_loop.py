@@ -4,6 +4,7 @@ import logging
 import os
 import random
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from resource import struct_rusage
 from types import FrameType, TracebackType
@@ -58,7 +59,7 @@ class PatientWorker(Worker):
     death_penalty_class = Deadline
     job_class = job_specs.PlainJob
 
-    def __init__(self, *args: Any, model: ModelSettings, **options: Any) -> None:
+    def __init__(self, *args: Any, model: Callable[[], ModelSettings], **options: Any) -> None:
         super().__init__(*args, **options)
         self._model = model
         self._horse: WorkHorse | None = None
@@ -126,7 +127,7 @@ class PatientWorker(Worker):
 
     def _allow_time(self, job: Job) -> None:
         if (spec := job_specs.spec_of(job)) is not None:
-            job.timeout = job_specs.seconds_for(spec, self._model)
+            job.timeout = job_specs.seconds_for(spec, self._model()) if spec.model_calls else spec.timeout
 
     def perform_job(self, job: Job, queue: Queue, execution: Execution) -> bool:
         """Run the job, in that process; one that is not ours fails, or Redis could have any function called."""

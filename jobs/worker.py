@@ -20,6 +20,7 @@ from typing import NoReturn
 from flask import Flask
 from redis.exceptions import RedisError
 from rq.serializers import JSONSerializer
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import configure_mappers
 
 from jobs import data_work, model_work, schedule, upkeep  # noqa: F401  (loaded before the fork)
@@ -30,6 +31,8 @@ from webapp.cli.launch.processes import kill_children_at_exit, lower_priority
 from webapp.config import exit_on_config_error
 from webapp.extensions import app_settings, make_redis
 from webapp.llm.sdk import warm_up
+from webapp.llm.settings import ModelSettings
+from webapp.providers.grades import worker
 
 log = logging.getLogger(__name__)
 
@@ -68,10 +71,17 @@ def work(app: Flask, names: Sequence[Queue], with_schedule: bool = False) -> Non
         worker_ttl=30,
         maintenance_interval=15,
         job_monitoring_interval=5,
-        model=settings.model,
+        model=_server_at_work,
     )
     with schedule.schedule_in_thread() if with_schedule else nullcontext():
         worker.work(logging_level="WARNING")
+
+
+def _server_at_work() -> ModelSettings:
+    """Return the server that does background work; the environment's while the database does not say."""
+    with suppress(SQLAlchemyError):
+        return worker().settings
+    return app_settings().model
 
 
 def run_all(tasks: Sequence[Callable[[], None]]) -> None:

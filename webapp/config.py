@@ -22,7 +22,7 @@ from pydantic import (
 
 from webapp.db.urls import sqlalchemy_url, sqlite_url
 from webapp.environment import BOOT_ERROR, LaunchError, complete
-from webapp.llm.settings import ModelSettings
+from webapp.llm.settings import LOADING_SECONDS, OPENAI_URL, ModelSettings, is_own
 from webapp.network.outbound import AllowedHosts
 from webapp.redis.urls import check_url
 
@@ -233,13 +233,13 @@ class Settings(BaseModel):
             return sqlite_url(self.var_dir.absolute() / "commonplace.sqlite3")
         return sqlalchemy_url(self.database_url)
 
-    @property
-    def first_token_seconds(self) -> float:
+    def first_token_seconds(self, base_url: str) -> float:
         """Return how long a reply waits for a model that has sent nothing."""
         if self.model_first_token_timeout is not None:
             return self.model_first_token_timeout
+        least = LOADING_SECONDS if is_own(base_url) else FIRST_TOKEN_SECONDS
         is_slow = "model_request_timeout" in self.model_fields_set
-        return max(FIRST_TOKEN_SECONDS, self.model_request_timeout if is_slow else 0.0)
+        return max(least, self.model_request_timeout if is_slow else 0.0)
 
     @property
     def model(self) -> ModelSettings:
@@ -256,7 +256,7 @@ class Settings(BaseModel):
         return ModelSettings(
             **{name: value for name, value in fields.items() if value},
             connect_timeout=self.model_connect_timeout,
-            first_token_timeout=self.first_token_seconds,
+            first_token_timeout=self.first_token_seconds(self.openai_base_url or OPENAI_URL),
             first_token_is_set=self.model_first_token_timeout is not None,
             idle_timeout=self.model_idle_timeout,
             request_timeout=self.model_request_timeout,

@@ -298,24 +298,25 @@ def replies(page: Page) -> Any:
 
 # Each rule says how bad what it finds is: a third of them find nothing that counts here, and are not tried. Nor are
 # style sheets fetched again, for rules that are not on.
-RUN_AXE = """() => axe.run({resultTypes: ["violations"], preload: false, rules: Object.fromEntries(axe._audit.rules
-    .filter(rule => ["minor", "moderate"].includes(rule.impact)).map(rule => [rule.id, {enabled: false}]))})"""
+RUN_AXE = """async () => {
+  if (!window.axe) return null;
+  const few = axe._audit.rules.filter(rule => ["minor", "moderate"].includes(rule.impact));
+  const rules = Object.fromEntries(few.map(rule => [rule.id, {enabled: false}]));
+  const found = await axe.run({resultTypes: ["violations"], preload: false, rules});
+  return found.violations.filter(({impact}) => ["serious", "critical"].includes(impact)).flatMap(({id, nodes}) =>
+    nodes.map(({html, failureSummary}) => `${id}: ${html.slice(0, 160)} ${String(failureSummary).slice(0, 300)}`));
+}"""
 
 
 def serious_findings(page: Page) -> list[str]:
     """What axe-core finds wrong with the page as it is, from "serious" up."""
-    if not page.evaluate("'axe' in window"):
+    if (found := page.evaluate(RUN_AXE)) is None:
         try:
             page.add_script_tag(url=AXE)  # which Chromium has compiled
         except Error:  # there is no connection
             page.evaluate((ROOT / AXE[1:]).read_text())
-    found = page.evaluate(RUN_AXE)
-    return [
-        f"{item['id']}: {node['html'][:160]} {node['failureSummary'][:300]}"
-        for item in found["violations"]
-        if item["impact"] in ("serious", "critical")
-        for node in item["nodes"]
-    ]
+        found = page.evaluate(RUN_AXE)
+    return found
 
 
 SCREENS = (("desktop-light", DESKTOP, "light"), ("phone-dark", PHONE, "dark"))
@@ -350,12 +351,27 @@ def faults(page: Page) -> list[tuple[str, str]]:
 
 
 EMPTY_SURROUNDINGS = "document.querySelectorAll('#sidebar, #panel, dialog').forEach(each => each.replaceChildren())"
+SIDEWAYS = "[document.documentElement, document.querySelector('#page')].some(e => e && e.scrollWidth > e.clientWidth)"
+"""The page, or what scrolls in it beside the sidebar, is wider than its window."""
+AS_A_WHOLE = """!!document.querySelector(".workspace")
+    && document.documentElement.scrollHeight > document.documentElement.clientHeight"""
+"""A page beside the sidebar is taller than its window: only what is in it is to scroll."""
 PRESSED = "button, summary, .input, .room-pages a, .tabs a, .row > a, .counts a, .result"
 TOO_SMALL = f"""[...document.querySelectorAll("#page :is({PRESSED}):not(.visually-hidden)")]
     .filter(each => each.checkVisibility() && each.offsetHeight && (each.matches("textarea")
-      ? getComputedStyle(each).alignContent === "center" : each.offsetHeight < 44)).map(e => e.outerHTML)"""
-EDGE = "document.querySelector('.page-inner, .rooms')?.getBoundingClientRect().left ?? 296"
-HEIGHT = "(page => page.scrollHeight + page.getBoundingClientRect().top)(document.querySelector('#page'))"
+      ? getComputedStyle(each).alignContent === "center" : each.offsetHeight < 44))
+    .map(e => `too small: ${{e.outerHTML}}`)"""
+EDGE = "(document.querySelector('.page-inner, .rooms')?.getBoundingClientRect().left ?? 296)"
+HEIGHT = "(page => page ? page.scrollHeight + page.getBoundingClientRect().top : 0)(document.querySelector('#page'))"
+LOOK = f"""([isPhone, tallest]) => [
+    [...document.querySelectorAll("h1")].filter(h => h.checkVisibility() && h.offsetWidth).length > 1 && "two headings",
+    !isPhone && tallest && {HEIGHT} > tallest && `taller than ${{tallest}}: ${{{HEIGHT}}}`,
+    {SIDEWAYS} && "scrolls sideways",
+    !isPhone && {EDGE} !== 296 && "begins elsewhere",
+    {AS_A_WHOLE} && "scrolls as a whole",
+    ...(isPhone ? {TOO_SMALL} : []),
+].filter(Boolean)"""
+"""What is wrong with a page on the screen it is on, all in one question, as each takes a while to be asked."""
 
 
 def look_over(
@@ -371,25 +387,25 @@ def look_over(
     page = tab.page
     devices = page.context.new_cdp_session(page)
     wrong: list[tuple[str, str, str]] = []
+
+    def look_at_twice_its_size(path: str) -> None:
+        page.set_viewport_size({"width": 195, "height": 422})
+        wrong.extend([(path, "phone", "scrolls sideways at 200 %")] if scrolls_sideways(page) else [])
+
     for number, path in enumerate(paths):
         for turn, (name, device, colour) in enumerate(SCREENS[:: -1 if number % 2 else 1]):
             if turn or not number:  # else it is the screen of the page before
-                page.set_viewport_size(device["viewport"])
                 page.emulate_media(color_scheme=colour)  # type: ignore[arg-type]
                 devices.send("Emulation.setTouchEmulationEnabled", {"enabled": device is PHONE})
+                if device is PHONE:
+                    look_at_twice_its_size(path)
+                page.set_viewport_size(device["viewport"])
             if not turn:
                 tab.go(path)
-            height = page.evaluate(HEIGHT) if device is DESKTOP and path in tallest else 0
-            wrong += [(path, name, "two headings")] if page.locator("h1:visible").count() > 1 else []
-            wrong += [(path, name, f"{height} pixels tall")] if height > tallest.get(path, 0) else []
-            wrong += [(path, name, "scrolls sideways")] if scrolls_sideways(page) else []
-            wrong += [(path, name, "begins elsewhere")] if device is DESKTOP and page.evaluate(EDGE) != 296 else []
-            if device is PHONE:  # at twice its size
-                page.set_viewport_size({"width": 195, "height": 422})
-                wrong += [(path, name, "scrolls sideways at 200 %")] if scrolls_sideways(page) else []
-                page.set_viewport_size(device["viewport"])
-            wrong += [(path, name, "scrolls as a whole")] if scrolls_as_a_whole(page) else []
-            wrong += [(path, name, f"too small: {it}") for it in page.evaluate(TOO_SMALL)] if device is PHONE else []
+            found = page.evaluate(LOOK, [device is PHONE, tallest.get(path, 0)])
+            wrong += [(path, name, finding) for finding in found]
+            if device is PHONE and not turn:
+                look_at_twice_its_size(path)
             if number and turn:
                 page.evaluate(EMPTY_SURROUNDINGS)
             if SLOW or not number or turn:
@@ -413,19 +429,9 @@ def rest_position(element: Any) -> int:
     return places[-1]
 
 
-def scrolls_as_a_whole(page: Page) -> bool:
-    """Whether a page beside the sidebar is taller than its window: only what is in it is to scroll."""
-    return page.evaluate(
-        "!!document.querySelector('.workspace')"
-        " && document.documentElement.scrollHeight > document.documentElement.clientHeight"
-    )
-
-
 def scrolls_sideways(page: Page) -> bool:
-    """Return whether the page, or what scrolls in it beside the sidebar, is wider than its window."""
-    return page.evaluate(
-        "[document.documentElement, document.querySelector('#page')].some(e => e && e.scrollWidth > e.clientWidth)"
-    )
+    """Whether the page is wider than its window."""
+    return page.evaluate(SIDEWAYS)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from email.message import EmailMessage
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,11 @@ from tests.files.test_pictures import photo
 from webapp.files import previews, text_extraction
 from webapp.files.kinds import FileRejected, kind_of, safe_name
 from webapp.files.subprocesses import run_bounded
-from webapp.i18n.extraction import all_texts
+from webapp.i18n import extraction
 
 SECRET = "root:x:0:0"
 DAMAGED = "damaged"
+all_texts = cache(extraction.all_texts)
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
 
 

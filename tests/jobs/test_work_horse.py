@@ -14,6 +14,7 @@ from jobs.work_horse import Order, WorkHorse
 from jobs.work_loop import PatientWorker
 from testkit.processes import is_alive, wait_until
 from webapp.background import job_specs
+from webapp.llm.settings import ModelSettings
 
 
 @pytest.fixture
@@ -143,7 +144,7 @@ def test_after_what_the_clock_asks_for_nothing_is_expected(app, monkeypatch, nam
     job_id = job_specs.push(redis, job_specs.JobRequest(name, ids))
     assert job_id
     queues = [job_specs.rq_queue(redis, queue) for queue in job_specs.Queue]
-    worker = PatientWorker(queues, connection=redis, serializer=JSONSerializer, model=app.extensions["settings"].model)
+    worker = PatientWorker(queues, connection=redis, serializer=JSONSerializer, model=ModelSettings)
     monkeypatch.setattr(worker, "setup_work_horse_signals", bool)
     ran: list[str] = []
     monkeypatch.setattr(worker, "perform_job", lambda job, *_others: ran.append(job.id))

@@ -32,7 +32,7 @@ from webapp.llm.settings import ModelSettings
 
 def worker_of(queue: rq.Queue, **more: str) -> PatientWorker:
     """A worker of one queue."""
-    options = {"connection": queue.connection, "serializer": JSONSerializer, "model": ModelSettings()}
+    options = {"connection": queue.connection, "serializer": JSONSerializer, "model": ModelSettings}
     return PatientWorker([queue], **options, **more)
 
 

@@ -292,12 +292,15 @@ def test_a_run_of_an_account_that_was_closed_meanwhile_sends_nothing(app, user, 
 
 
 def test_one_that_cannot_be_reckoned_any_more_holds_up_no_other(app, client):
-    lost, other = make(client)["schedule_id"], make(client)["schedule_id"]
-    for schedule_id in (lost, other):
+    """One has a rule that no program wrote, one a zone that there is no more, which counts as UTC here, too."""
+    odd, lost, other = (make(client)["schedule_id"] for _ in range(3))
+    for schedule_id in (odd, lost, other):
         make_due(app, schedule_id)
+    change_row(app, Schedule, odd, rrule="FREQ=NEVER")
     change_row(app, Schedule, lost, timezone="Nowhere/Land")
-    assert claim(app) == 2 and claim(app) == 0
-    assert load_schedule(app, lost).next_at is None and load_schedule(app, other).next_at is not None
+    assert claim(app) == 3 and claim(app) == 0
+    times = {row["schedule_id"]: row["next_at"] for row in client.get("/api/schedules").json["schedules"]}
+    assert times[odd] is None and times[lost] and times[other]
 
 
 def test_a_time_that_comes_twice_brings_one_run_and_holds_up_no_other(app, client):

@@ -16,7 +16,6 @@ from webapp.summaries.prompt import (
     particulars,
     restore_details,
     tidy,
-    whole_sentences,
 )
 from webapp.text.tokens import MARK, without_middle
 
@@ -122,8 +121,3 @@ def test_no_facts_are_an_empty_list():
 def test_a_telling_legacy_has_room_for_its_facts():
     said = [TranscriptMessage(n, "user", "x", datetime.now(UTC)) for n in range(10)]
     assert answer_tokens(said, with_facts=True) > 2 * answer_tokens(said, with_facts=False)
-
-
-@given(st.text(max_size=100))
-def test_whole_sentences_are_a_beginning(text):
-    assert text.startswith(whole_sentences(text))

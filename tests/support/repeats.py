@@ -1,8 +1,9 @@
 """Which tests send SQLite nothing that other tests do not: `repeats.txt` names them, and they are left out there.
 
-A test is worth running on SQLite besides MariaDB for the statements that the application sends in it, and for how
-they fail. This plugin records them while all tests run on SQLite, and picks the cheapest tests that together send every
-statement. Tests that are not listed run; new ones therefore do, until the list is regenerated with
+A test is worth running on SQLite besides MariaDB for what the application's statements are made of in it, and for how
+they fail. This plugin records that while all tests run on SQLite, and picks the cheapest tests that together use every
+keyword, function and operator on each table. Tests that are not listed run; new ones therefore do, until the list is
+regenerated with
 
     TEST_DB=sqlite python -m pytest -q -p tests.support.repeats -m "not browser"
 """
@@ -29,9 +30,9 @@ KEPT = re.compile(
     r"tests/(migrations|db/|accounts/test_idempotency|admin/test_backups|chat/test_faults"
     r"|transfer/test_restore\S*database"
     r"|(conversations|memories|retrieval)/\S*search|\S*test_order\.|\S*/test_ownership|\S*/test_hot_pages"
-    r"|\S*_(race|conflict|(two|clicks|many)\S*_at_once|same_moment|twice|killed|dies_|while_|keeps_others))"
+    r"|\S*_(race|conflict|(two|clicks|many)\S*_at_once|same_moment|twice|killed|dies_|while_|keeps_others|nothing_is_left))"
 )
-"""Tests about transactions, locks, order, dumps and search run on both, whatever they send."""
+"""Tests about transactions, locks, order, cascades, dumps and search run on both, whatever they send."""
 
 sent: dict[str, set[str]] = defaultdict(set)
 seconds: dict[str, float] = defaultdict(float)
@@ -80,12 +81,13 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def _note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
     if _now and _is_ours(sys._getframe(1)):
-        sent[_now[0]].add(_shape(statement))
+        sent[_now[0]] |= _constructs(statement)
 
 
 def _note_error(context: Any) -> None:
     if _now:
-        sent[_now[0]].add(f"{type(context.original_exception).__name__}: {_shape(context.statement or '')}")
+        failed = type(context.original_exception).__name__
+        sent[_now[0]] |= {f"{failed} {each}" for each in _constructs(context.statement or "")}
 
 
 def _is_ours(frame: FrameType | None) -> bool:
@@ -99,15 +101,11 @@ def _is_ours(frame: FrameType | None) -> bool:
     return True  # a library's thread
 
 
-COLUMN = r'[\w."]+(?: AS [\w"]+)?'
-VALUES = re.compile(r"\(\?(?:, \?)*\)(?:, \(\?(?:, \?)*\))*")
-
-
-def _shape(statement: str) -> str:
-    """The statement, regardless of which columns it reads or writes, and of the number of its values."""
-    shape = re.sub(r"\?(, \?)+", "?", VALUES.sub("(?)", statement))
-    shape = re.sub(rf"(SELECT|RETURNING) {COLUMN}(, {COLUMN})+", r"\1 columns", shape)
-    return re.sub(r"(INTO \w+) \([^()]+\)", r"\1", re.sub(r"SET \w+=\?(, \w+=\?)*", "SET columns", shape))
+def _constructs(statement: str) -> set[str]:
+    """Each keyword, function and operator with each table: what a database may do in a way of its own."""
+    tables = set(re.findall(r"(?:FROM|JOIN|INTO|UPDATE|TABLE) (\w+)", statement))
+    words = set(re.findall(r"\b[A-Z]+\b|\w+(?=\()|[^\w\s,.?()'\"]+", statement))
+    return {f"{word} {table}" for word in words for table in tables or {""}}
 
 
 def pytest_sessionfinish() -> None:

@@ -236,6 +236,6 @@ def test_without_a_model_nothing_is_begun_and_nothing_is_counted_as_read(
         settings = app.extensions["settings"].model_copy(update={"offline_model": True})
         monkeypatch.setitem(app.extensions, "settings", settings)
         catalogue.forget()
-        import_learning.pause(client.person.user_id, import_id)
+        import_learning.stop(client.person.user_id, import_id, for_good=False)
         with pytest.raises(Conflict, match="No language model is connected"):
             import_learning.begin(client.person.user_id, import_id, LearnFields())

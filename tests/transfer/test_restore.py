@@ -666,11 +666,12 @@ def test_what_does_not_fit_is_reported_and_the_rest_comes_in(app, make_user):
         rest = edit(data, "memories.jsonl", lambda row: row | {"confidence": 10**400})
         rest = edit(rest, "folders.jsonl", lambda row: {"folder_id": 1})
         rest = edit(rest, "change_sets.jsonl", lambda row: row | {"change_set_id": 7})
-        long_ago = {"at": "1999-12-31T08:00:00"}  # too long to count from it
-        rest = edit(rest, "schedules.jsonl", lambda row: row | long_ago)
+        # One too long ago to count from it, one in what is a folder of time zones.
+        odd_times = {"at": "1999-12-31T08:00:00"}, {"timezone": "America", "rrule": ""}
+        rest = edit(rest, "schedules.jsonl", lambda row: "\n".join(json.dumps(row | odd) for odd in odd_times))
         journey = {"slug": "My/Week", "title": "Week", "description": "?", "system_prompt": "?", "source_hash": ""}
         found = reasons(pack(members_of(rest) | {"journeys.jsonl": json.dumps(journey).encode()}), third.user_id)
-        for reason in ("not as Commonplace writes it", "FREQ=WEEKLY says no times"):
+        for reason in ("not as Commonplace writes it", "FREQ=WEEKLY says no times", "America says no times"):
             assert any(reason in said for said in found), found
         for part in ("folders", "change"):
             assert any(said.startswith(part) and "does not go together" in said for said in found), found

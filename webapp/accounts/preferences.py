@@ -1,22 +1,20 @@
 """A user's settings and their storage."""
 
 from typing import Annotated, Literal
-from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field
 
 from webapp.http.validation import Changes, Flag, Input, Lines
 from webapp.i18n import SOURCE, LanguageCode
+from webapp.i18n.dates import is_time_zone
 from webapp.parameters import JsonColumn, Parameters
 
 MAX_INSTRUCTIONS = 8_000
 
 
 def _known_zone(name: str) -> str:
-    try:
-        ZoneInfo(name)
-    except (LookupError, ValueError, OSError) as error:
-        raise ValueError("is not a time zone such as Europe/Lisbon") from error
+    if not is_time_zone(name):
+        raise ValueError("is not a time zone such as Europe/Lisbon")
     return name
 
 

@@ -1,9 +1,11 @@
 """One sentence on whether all is well, and what is not: each concern with where it is dealt with; pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from webapp.admin.jobs import QueueCounts, WorkerState
+from webapp.background.job_specs import Queue
 from webapp.i18n.marks import N_, say, say_n
 
 LITTLE_DISK = 1024**3
@@ -39,21 +41,48 @@ class Concern:
     is_urgent: bool = True
 
 
+@dataclass(frozen=True)
+class Work:
+    """Background work; unknown while Redis is away."""
+
+    known: bool
+    queues: list[QueueCounts] = field(default_factory=list)
+    workers: list[WorkerState] = field(default_factory=list)
+    has_scheduler: bool = False
+
+    @property
+    def failed(self) -> int:
+        """Return jobs that failed for good, in all queues."""
+        return sum(queue.counts["failed"] for queue in self.queues)
+
+    @property
+    def idle(self) -> list[str]:
+        """Return the queues that no worker serves."""
+        served = {name for worker in self.workers for name in worker.queues}
+        return [queue.value for queue in Queue if queue.value not in served]
+
+
+@dataclass(frozen=True)
+class Model:
+    """The models that answer and work for the site, and their server."""
+
+    address: str
+    chat: str
+    background: str
+    embedding: str
+    is_demonstration: bool
+    embedder_is_away: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Vitals:
-    """The signs that are read: queues `idle` without a worker, seconds that the first job `waits`, jobs `failed` for
-    good, the model's `background_failure`, and replies of the last hour `unanswered` by a model server.
+    """The signs that are read: the states of `parts`, what works, the failure of the model for background work, and
+    replies of the last hour `unanswered` by a model server.
     """
 
     parts: Mapping[str, str]
-    knows_work: bool
-    workers: int
-    idle: Sequence[str]
-    has_scheduler: bool
-    waits: Mapping[str, float]
-    failed: Mapping[str, int]
-    has_model: bool
-    embedder_is_away: bool
+    work: Work
+    model: Model
     background_failure: str
     unanswered: int
     free_bytes: int
@@ -64,32 +93,34 @@ def concerns(vitals: Vitals, moment: datetime) -> list[Concern]:
     """Return everything that is not well, what stops people first."""
     states = ((part, state.partition(":")[0]) for part, state in vitals.parts.items())
     servers = [_concern_on_page(_PARTS[state], "parts") for state in states if state in _PARTS]
-    all_concerns = [*servers, *_work(vitals), *_models(vitals), *_room(vitals, moment)]
+    all_concerns = [*servers, *_work(vitals.work), *_models(vitals), *_room(vitals, moment)]
     return sorted(all_concerns, key=lambda concern: not concern.is_urgent)
 
 
-def _work(vitals: Vitals) -> Iterator[Concern]:
-    if not vitals.knows_work:
+def _work(work: Work) -> Iterator[Concern]:
+    if not work.known:
         return
-    if not vitals.workers:
+    if not work.workers:
         yield _jobs(N_("No worker is running. Background work waits until one is started."))
-    elif vitals.idle:
-        yield _jobs(say("No worker serves these queues: %(names)s.", names=", ".join(vitals.idle)))
-    if not vitals.has_scheduler:
+    elif work.idle:
+        yield _jobs(say("No worker serves these queues: %(names)s.", names=", ".join(work.idle)))
+    if not work.has_scheduler:
         yield _jobs(N_("No scheduler is running: nothing is sent at its time, and nothing is cleaned up."))
-    late = max(vitals.waits, key=lambda name: vitals.waits[name], default="")
-    if late and vitals.waits[late] > LONG_QUEUE_SECONDS:
-        minutes = round(vitals.waits[late] / 60)
-        text = say("Queue “%(queue)s”: the first job has waited for %(minutes)s minutes.", queue=late, minutes=minutes)
-        yield Concern(text, "admin_jobs.list_jobs", {"queue": late, "state": "queued"}, is_urgent=False)
-    if failed := sum(vitals.failed.values()):
-        worst = max(vitals.failed, key=lambda name: vitals.failed[name])
-        text = say_n("%(num)s job failed for good.", "%(num)s jobs failed for good.", failed)
-        yield Concern(text, "admin_jobs.list_jobs", {"queue": worst, "state": "failed"}, is_urgent=False)
+    late = max(work.queues, key=lambda queue: queue.waited)
+    if late.waited > LONG_QUEUE_SECONDS:
+        minutes = round(late.waited / 60)
+        text = say(
+            "Queue “%(queue)s”: the first job has waited for %(minutes)s minutes.", queue=late.name, minutes=minutes
+        )
+        yield Concern(text, "admin_jobs.list_jobs", {"queue": late.name, "state": "queued"}, is_urgent=False)
+    if work.failed:
+        worst = max(work.queues, key=lambda queue: queue.counts["failed"])
+        text = say_n("%(num)s job failed for good.", "%(num)s jobs failed for good.", work.failed)
+        yield Concern(text, "admin_jobs.list_jobs", {"queue": worst.name, "state": "failed"}, is_urgent=False)
 
 
 def _models(vitals: Vitals) -> Iterator[Concern]:
-    if not vitals.has_model:
+    if vitals.model.is_demonstration:
         text = N_("No language model is connected: a screen tour answers in its place.")
         yield Concern(text, "connect_pages.new", {}, is_urgent=False)
     if vitals.background_failure:
@@ -102,7 +133,7 @@ def _models(vitals: Vitals) -> Iterator[Concern]:
             vitals.unanswered,
         )
         yield Concern(text, "models_pages.index", {})
-    if vitals.embedder_is_away:
+    if vitals.model.embedder_is_away:
         yield _concern_on_page(
             N_("Search by meaning does not respond. Keywords are searched meanwhile."), "model", is_urgent=False
         )

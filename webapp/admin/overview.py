@@ -3,7 +3,7 @@
 import platform
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from importlib.metadata import version
 from itertools import accumulate
@@ -17,8 +17,7 @@ from sqlalchemy import and_, case, func, select, text
 from webapp.accounts.models import User
 from webapp.admin import jobs
 from webapp.admin.backups.backup import last_backup
-from webapp.admin.health import Vitals
-from webapp.admin.jobs import QueueCounts, WorkerState
+from webapp.admin.health import Model, Vitals, Work
 from webapp.background.job_specs import FAILURE_SECONDS, RESULT_SECONDS, Queue, rq_queue
 from webapp.background.queues import background_failure
 from webapp.conversations.models import Conversation, Message
@@ -39,39 +38,6 @@ SERVER_ERRORS = tuple(error.code for error in (ModelError, MissingKey, ModelNotF
 """Codes of replies that failed because of the model's server."""
 RECENT = timedelta(hours=1)
 PACKAGES = ("Flask", "SQLAlchemy", "rq", "redis", "openai", "gunicorn")
-
-
-@dataclass(frozen=True)
-class Work:
-    """Background work; unknown while Redis is away."""
-
-    known: bool
-    queues: list[QueueCounts] = field(default_factory=list)
-    workers: list[WorkerState] = field(default_factory=list)
-    has_scheduler: bool = False
-
-    @property
-    def failed(self) -> int:
-        """Return jobs that failed for good, in all queues."""
-        return sum(queue.counts["failed"] for queue in self.queues)
-
-    @property
-    def idle(self) -> list[str]:
-        """Return the queues that no worker serves."""
-        served = {name for worker in self.workers for name in worker.queues}
-        return [queue.value for queue in Queue if queue.value not in served]
-
-
-@dataclass(frozen=True)
-class Model:
-    """The models that answer and work for the site, and their server."""
-
-    address: str
-    chat: str
-    background: str
-    embedding: str
-    is_demonstration: bool
-    embedder_is_away: bool
 
 
 def counts() -> dict[str, int]:
@@ -108,15 +74,9 @@ def model(answering: Status, embedding: str, *, background: str = "", embedder_i
 def vitals(parts: Mapping[str, str], work: Work, answering: Model) -> Vitals:
     """Return the signs of whether all is well: the state of the site, and what else is quickly known."""
     return Vitals(
-        parts=parts,
-        knows_work=work.known,
-        workers=len(work.workers),
-        idle=work.idle,
-        has_scheduler=work.has_scheduler,
-        waits={queue.name: queue.waited for queue in work.queues},
-        failed={queue.name: queue.counts["failed"] for queue in work.queues},
-        has_model=not answering.is_demonstration,
-        embedder_is_away=answering.embedder_is_away,
+        parts,
+        work,
+        answering,
         background_failure=background_failure(redis()),
         unanswered=count_rows(
             Message.status == "failed", Message.created_at >= now() - RECENT, Message.error_code.in_(SERVER_ERRORS)

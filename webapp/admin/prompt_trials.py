@@ -2,9 +2,9 @@
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from flask import Flask
@@ -69,7 +69,7 @@ class Replay:
     asked: str
     stored: str
     stored_version: str | None
-    replies: list[Reply] = field(default_factory=list)
+    replies: Sequence[Reply]
 
 
 def recent_conversations(user_id: int) -> Sequence[Conversation]:
@@ -106,29 +106,22 @@ def preview(name: str, text: str, conversation_id: int, settings: Settings) -> P
 def replay(message_id: int, versions: Sequence[int], settings: Settings) -> Replay:
     """Generate a reply again with versions of the chat prompt, in parallel, with today's memory. Raises NotFound."""
     reply = find_reply(message_id)
-    conversation = existing_conversation(reply.conversation_id)
+    conversation_id, stored, stored_version = reply.conversation_id, reply.content, reply.prompt_version
     branch = _previous_messages(reply)
     texts = [(version, prompts.get_version("chat", version).prompt_text) for version in versions]
-    result = Replay(
-        conversation_id=conversation.conversation_id,
-        message_id=message_id,
-        asked=next((row.content for row in reversed(branch) if row.role == "user"), ""),
-        stored=reply.content,
-        stored_version=reply.prompt_version,
-    )
-    prompted = []
-    for version, text in texts:
-        conversation = existing_conversation(result.conversation_id)  # retrieval may have released it
-        prompted.append((version, _compose(conversation, branch, text, settings)))
-    client = completions()
-    app = this_app()
-    db.session.rollback()
+    prompted = [
+        # retrieval may have released the conversation
+        (version, _compose(existing_conversation(conversation_id), branch, text, settings))
+        for version, text in texts
+    ]
+    client, app = completions(), this_app()
     db.session.remove()
     with ThreadPoolExecutor(len(prompted)) as pool:
-        calls = [(client, version, prompt, settings.reply_tokens) for version, prompt in prompted]
-        futures = [pool.submit(_in_context, app, _answer, *arguments) for arguments in calls]
-        result.replies.extend(future.result() for future in futures)
-    return result
+        calls = [(app, client, version, prompt, settings.reply_tokens) for version, prompt in prompted]
+        futures = [pool.submit(_answer, *call) for call in calls]
+        replies = [future.result() for future in futures]
+    asked = next((row.content for row in reversed(branch) if row.role == "user"), "")
+    return Replay(conversation_id, message_id, asked, stored, stored_version, replies)
 
 
 def find_reply(message_id: int) -> Message:
@@ -172,16 +165,14 @@ def _tokens(messages: Sequence[dict[str, Any]]) -> int:
     return sum(estimate_tokens(message["content"]) for message in messages)
 
 
-def _in_context(app: Flask, answer: Callable[..., Reply], *arguments: Any) -> Reply:
+def _answer(
+    app: Flask, client: BackgroundClient, version: int, messages: list[dict[str, Any]], max_tokens: int
+) -> Reply:
     """Answer in another thread, which needs an application context to look up the chosen model."""
-    with app.app_context():
-        return answer(*arguments)
-
-
-def _answer(client: BackgroundClient, version: int, messages: list[dict[str, Any]], max_tokens: int) -> Reply:
     start = time.perf_counter()
     try:
-        completion = client.complete_text(messages, model=client.settings.chat_model, max_tokens=max_tokens)
+        with app.app_context():
+            completion = client.complete_text(messages, model=client.settings.chat_model, max_tokens=max_tokens)
     except ModelError as error:
         log.info("replay failed", extra={"code": error.code})
         return Reply(version, error=error.detail)

@@ -36,22 +36,12 @@ def engine_options(url: str, pool: int, patience: int = 60) -> dict[str, Any]:
     A statement may take `patience` seconds. Errors leave out its values, because they are logged and kept with failed
     jobs.
     """
+    options: dict[str, Any] = {"hide_parameters": True, "pool_size": pool, "max_overflow": pool}
     if url.startswith("sqlite"):
         # isolation_level None: the driver leaves BEGIN to us (prepare_engine), so that savepoints nest as they should.
-        return {
-            "hide_parameters": True,
-            "pool_size": pool,
-            "max_overflow": pool,
-            "connect_args": {
-                "timeout": min(BUSY_SECONDS, patience),
-                "isolation_level": None,
-                "check_same_thread": False,
-            },
-        }
-    return {
-        "hide_parameters": True,
-        "pool_size": pool,
-        "max_overflow": pool,
+        driver = {"timeout": min(BUSY_SECONDS, patience), "isolation_level": None, "check_same_thread": False}
+        return options | {"connect_args": driver}
+    return options | {
         "pool_recycle": 1_800,
         "pool_reset_on_return": None,  # _reset_open
         "pool_timeout": min(15, patience),
@@ -118,7 +108,6 @@ def _reset_open(engine: Engine) -> None:
 
 
 def _measure(engine: Engine) -> None:
-
     @event.listens_for(engine, "before_cursor_execute")
     def _note_start(_conn: Connection, _cursor: Any, _statement: str, _values: Any, context: Any, _many: bool) -> None:
         context.measured_from = time.perf_counter()

@@ -63,13 +63,7 @@ def create_memory(body: NewMemory) -> Answer:
     if body.conversation_id is None or body.memory_data is None:
         return MemoryOut.of(memories.create_memory(current_user_id(), body.fields)), 201
     identity = require_identity()
-    everybodys = identity.is_service or identity.is_admin
-    if everybodys:
-        reachable_conversation(identity, body.conversation_id)
-    row = service.upsert_digest(
-        None if everybodys else identity.user_id,
-        body.conversation_id,
-        body.memory_data,
-        source="service" if identity.is_service else "user",
-    )
+    reachable_conversation(identity, body.conversation_id)
+    source = "service" if identity.is_service else "user"
+    row = service.upsert_digest(None, body.conversation_id, body.memory_data, source=source)
     return ConversationMemoryOut.of(row), 200

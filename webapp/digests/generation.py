@@ -164,24 +164,18 @@ MAX_PER_RUN = 10_000
 """The most conversations in one run; the next run continues with what is left."""
 
 
-def choose(
-    user_id: int | None, *, only_needing: bool = True, include_empty: bool = False, clamp: int = -1
-) -> list[int]:
+def _choose(user_id: int | None, *, clamp: int = -1, **filters: bool) -> list[int]:
     """Return the conversations to digest, at most `clamp` unless that is -1. Raises NotFound for an unknown user."""
     if user_id is not None:
         get_user(user_id)
-    return service.conversations_to_digest(
-        user_id,
-        idle=timedelta(minutes=app_settings().digest_idle_minutes),
-        only_needing=only_needing,
-        include_empty=include_empty,
-        limit=MAX_PER_RUN if clamp < 0 else min(clamp, MAX_PER_RUN),
-    )
+    idle = timedelta(minutes=app_settings().digest_idle_minutes)
+    limit = MAX_PER_RUN if clamp < 0 else min(clamp, MAX_PER_RUN)
+    return service.conversations_to_digest(user_id, idle=idle, limit=limit, **filters)
 
 
 def queue_digests(user_id: int | None, **filters: Any) -> dict[str, list[int] | list[str]]:
     """Queue a job for each chosen conversation; returns their ids and those of the jobs."""
-    selection = choose(user_id, **filters)
+    selection = _choose(user_id, **filters)
     db.session.rollback()
     jobs = [enqueue_or_find("digest", conversation_id=conversation_id) for conversation_id in selection]
     return {"conversation_ids": selection, "job_ids": jobs}
@@ -189,7 +183,7 @@ def queue_digests(user_id: int | None, **filters: Any) -> dict[str, list[int] | 
 
 def make_digests(user_id: int | None, **filters: Any) -> dict[str, list[int]]:
     """Make the digest of each chosen conversation now; returns those made and those that failed."""
-    selection = choose(user_id, **filters)
+    selection = _choose(user_id, **filters)
     ids: list[int] = []
     failed: list[int] = []
     for conversation_id in selection:

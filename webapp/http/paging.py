@@ -98,4 +98,6 @@ def _comes_after(
     later: ColumnElement[bool] = column < value if newest_first else column > value
     if len(key) == 1:
         return later
-    return or_(later, and_(column == value, _comes_after(key[1:], position[1:], newest_first=newest_first)))
+    # The bound by itself is where databases begin to read.
+    bound = column <= value if newest_first else column >= value
+    return and_(bound, or_(later, _comes_after(key[1:], position[1:], newest_first=newest_first)))

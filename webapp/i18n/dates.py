@@ -1,6 +1,7 @@
 """Days, time zones, and the one form of a date that needs no reader: "3 May 2024"."""
 
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import lru_cache
 from zoneinfo import ZoneInfo, available_timezones
 
 UNDATED = datetime(1971, 1, 1, tzinfo=UTC)
@@ -28,6 +29,7 @@ def with_weekday(day: date) -> str:
     return f"{day:%A}, {full_date(day)}"
 
 
+@lru_cache(maxsize=1_024)
 def full_date(day: date) -> str:
     """Return a day on its own: "3 May 2024". English, whatever the machine speaks: Python takes on no locale itself."""
     return f"{day.day} {day:%B} {day.year}"

@@ -5,6 +5,7 @@ The person cannot be asked: if two accounts disagree, the later one waits for a 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
 
 from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.kinds import canonical_category
@@ -101,7 +102,8 @@ def side_by_side(plan: Plan) -> Plan:
     return replace(plan, effects=tuple(effects))
 
 
-CATEGORIES = ("personality", "hobby", "relationship", "milestone", "occupation", "preference", "habit", "other")
+Category = Literal["personality", "hobby", "relationship", "milestone", "occupation", "preference", "habit", "other"]
+CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 
 @dataclass(frozen=True, slots=True)

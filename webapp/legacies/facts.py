@@ -7,15 +7,13 @@ from sqlalchemy import Select, func
 
 from webapp.db.base import db
 from webapp.errors import NotFound, require
-from webapp.http.paging import Keyset
+from webapp.http.paging import Keyset, read_page
 from webapp.http.validation import Page, PageQuery
 from webapp.legacies.fact_list import KnownFact, category_of, fact_line
 from webapp.memories import service
-from webapp.memories.models import IN_USE, Memory
-from webapp.memories.review.decisions import awaits_decision
+from webapp.memories.models import IN_USE, WAITING, Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.store import forgetting
-from webapp.memories.store.forgetting import ForgetReport
 from webapp.spaces import members
 from webapp.spaces.models import Space
 from webapp.spaces.service import is_legacy, require_member
@@ -43,12 +41,9 @@ def list_facts(user_id: int, space_id: int) -> list[Fact]:
 
 def page_of_facts(user_id: int, space_id: int, query: PageQuery) -> Page[Fact]:
     """Return a page of what `list_facts` lists. Raises NotFound, Invalid."""
-    statement = _usable_facts(user_id, space_id).limit(query.limit + 1)
     keyset = Keyset("facts of a legacy", query, int, scope=[user_id, space_id])
-    if query.cursor:
-        (after,) = keyset.position()
-        statement = statement.where(Memory.memory_id > after)
-    return keyset.page(_facts(user_id, statement), lambda fact: (fact.memory.memory_id,))
+    page = read_page(keyset, _usable_facts(user_id, space_id), Memory.memory_id, newest_first=False)
+    return Page(_as_facts(user_id, [row.Memory for row in page.items]), page.next_cursor)
 
 
 def view_as_member(user_id: int, space_id: int) -> list[Fact]:
@@ -59,7 +54,7 @@ def view_as_member(user_id: int, space_id: int) -> list[Fact]:
 def count_waiting(user_id: int, space_id: int) -> int:
     """Return how many of the reader's own facts of a legacy wait for their decision. Raises NotFound."""
     _require_legacy(user_id, space_id)
-    waiting = service.visible(user_id).where(Memory.space_id == space_id, *awaits_decision())
+    waiting = service.visible(user_id).where(Memory.space_id == space_id, *WAITING)
     return db.session.scalars(waiting.with_only_columns(func.count())).one()
 
 
@@ -104,9 +99,9 @@ def set_visibility(user_id: int, memory_id: int, visibility: str) -> Fact:
 _CAUSES = {"shared": "shared", "private": "withdrawn"}
 
 
-def delete_fact(user_id: int, memory_id: int) -> ForgetReport:
+def delete_fact(user_id: int, memory_id: int) -> None:
     """Forget a fact of one's own for good. Raises NotFound."""
-    return forgetting.forget_one(user_id, _own_fact(user_id, memory_id).memory_id)
+    forgetting.forget_one(user_id, _own_fact(user_id, memory_id).memory_id)
 
 
 def get_fact(user_id: int, memory_id: int) -> Fact:

@@ -1,21 +1,14 @@
 """Input and output of facts and moves."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import BaseModel, Field
 
 from webapp.http.validation import Id, Input, Instant, ListOut, Output
-from webapp.i18n.marks import say
-from webapp.legacies.fact_list import CATEGORIES
+from webapp.legacies.fact_list import Category
 from webapp.legacies.facts import Fact
 from webapp.legacies.memory_moves import Move
 from webapp.memories.schemas import Statement, Visibility
-
-
-def _known_category(value: str) -> str:
-    if value not in CATEGORIES:
-        raise ValueError(say("is not one of %(names)s", names=", ".join(CATEGORIES)))
-    return value
 
 
 class MoveQuery(BaseModel):
@@ -23,7 +16,7 @@ class MoveQuery(BaseModel):
 
 
 class NewFact(Input):
-    category: Annotated[str, AfterValidator(_known_category)] = "other"
+    category: Category = "other"
     content: Statement
     visibility: Visibility = "private"
 

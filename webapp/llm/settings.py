@@ -7,6 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 OPENAI_URL = "https://api.openai.com/v1"
+LOADING_SECONDS = 180.0
+"""How long a server of one's own may be silent: it may have to load the model, and stops that with the request."""
 CHAT_PATH = "/chat/completions"
 """What a copied address may end with: a provider's example of a request names the whole of it."""
 

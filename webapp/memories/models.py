@@ -139,6 +139,8 @@ class Memory(Base):
 
 IN_USE = (Memory.valid_to.is_(None), Memory.is_archived == false(), Memory.needs_review == false())
 """The conditions of a memory that may be used: neither closed nor archived nor in review."""
+WAITING = (Memory.needs_review.is_(True), Memory.is_archived == false(), Memory.is_closed == false())
+"""The conditions of a memory that awaits a decision."""
 
 
 class MemoryEvidence(Base):

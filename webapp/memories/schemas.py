@@ -1,5 +1,6 @@
 """Requests about memories, and a memory in a prompt."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, tzinfo
 from typing import Annotated, Literal
@@ -153,16 +154,11 @@ class ExtractRequest(Input):
 
 
 def _birthday(value: str) -> str:
-    """Return an ISO date in the past, or nothing."""
-    if not value:
-        return value
-    try:
-        day = date.fromisoformat(value)
-    except ValueError:
-        raise ValueError("must be a date such as 1990-05-14") from None
-    if day > now().date() or len(value) != len("1990-05-14"):
-        raise ValueError("must be a date in the past, such as 1990-05-14")
-    return value
+    """Return a date in the past, as YYYY-MM-DD, or nothing."""
+    with suppress(ValueError):
+        if not value or date.fromisoformat(value).isoformat() == value <= now().date().isoformat():
+            return value
+    raise ValueError("must be a date in the past, such as 1990-05-14")
 
 
 class StopExtraction(Input):

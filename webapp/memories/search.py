@@ -35,10 +35,7 @@ def search_memories(user_id: int, query: MemoryQuery) -> Page[tuple[Memory, floa
     keyset = Keyset("memories by relevance", query, float, int, scope=user_id)
     terms = terms_of(query.q or "")
     ranked = rank_by_words(_candidates(user_id, query, terms), terms)
-    if query.cursor:
-        score, last_id = keyset.position()
-        ranked = [(row, value) for row, value in ranked if (-value, -row.memory_id) > (-score, -last_id)]
-    return keyset.page(ranked[: query.limit + 1], lambda item: (item[1], item[0].memory_id))
+    return keyset.page_of(ranked, lambda item: (-item[1], -item[0].memory_id))
 
 
 def find_memories(user_id: int, query: MemoryQuery) -> Page[Memory]:

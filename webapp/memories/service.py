@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, require
-from webapp.http.paging import Keyset
+from webapp.http.paging import Keyset, read_page
 from webapp.http.validation import Page
 from webapp.memories import lists
 from webapp.memories.models import IN_USE, Memory
@@ -66,17 +66,10 @@ def list_memories(user_id: int, query: MemoryQuery, *conditions: ColumnElement[b
 
     `conditions` narrow the list; `part` names the narrowed list for cursors.
     """
-    keyset = keyset_of(user_id, query, part)
-    statement = filter_memories(user_id, query).where(*conditions)
-    if query.cursor:
-        moment, last_id = keyset.position()
-        statement = statement.where(
-            Memory.updated_at <= moment,
-            or_(Memory.updated_at < moment, (Memory.updated_at == moment) & (Memory.memory_id < last_id)),
-        )
-    statement = lists.use_list_index(statement, query).order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
-    rows = db.session.scalars(statement.options(*lists.LIST_OPTIONS).limit(query.limit + 1)).all()
-    return keyset.page(rows, lambda row: (row.updated_at, row.memory_id))
+    statement = lists.use_list_index(filter_memories(user_id, query).where(*conditions), query)
+    statement = statement.options(*lists.LIST_OPTIONS)
+    page = read_page(keyset_of(user_id, query, part), statement, Memory.updated_at, Memory.memory_id)
+    return page.map(lambda row: row.Memory)
 
 
 def keyset_of(user_id: int, query: MemoryQuery, part: str = "") -> Keyset:
@@ -225,26 +218,27 @@ def check_key(memory: Memory) -> None:
         with db.session.begin_nested():
             db.session.flush()
     except IntegrityError:
+        if not key[0]:
+            raise
         raise _key_conflict(key[0], None) from None
 
 
 def key_holder(user_id: int, fact_key: str | None, category: str | None, space_id: int | None) -> int | None:
     """Return the memory that has a key now."""
-    place = (fact_key, category, space_id)
+    place = fact_key, category, space_id
     return key_holders(user_id, [place]).get(place)
 
 
 def key_holders(user_id: int, places: Collection[Place]) -> dict[Place, int]:
     """Return the memories that have some keys now, by key, category and space."""
+    if not places:
+        return {}
     slots = {
         (space_id or 0, f"{category or ''}:{key}"): (key, category, space_id) for key, category, space_id in places
     }
     conditions = [(Memory.space_slot == space) & (Memory.current_slot == slot) for space, slot in slots]
-    rows = db.session.execute(
-        select(Memory.memory_id, Memory.space_slot, Memory.current_slot).where(
-            Memory.user_id == user_id, or_(*conditions)
-        )
-    )
+    fields = (Memory.memory_id, Memory.space_slot, Memory.current_slot)
+    rows = db.session.execute(select(*fields).where(Memory.user_id == user_id, or_(*conditions)))
     return {slots[space, slot]: memory_id for memory_id, space, slot in rows if slot is not None}
 
 

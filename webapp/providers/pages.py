@@ -237,7 +237,7 @@ def _connection(connection_id: int, *, errors: dict[str, str] | None = None) -> 
         offers=offers,
         names=[name for name in all_names if name not in models],
         all_names=all_names,
-        windows=(row.test_result or {}).get("windows") or {},
+        windows={name: stored_window(row.test_result, name) or "" for name in all_names},
         speed={kind: stored_speed(row.test_result, kind) for kind in ("prompt", "generation")},
         budgets={offer.model: _budget(row, offer) for offer in offers},
         roles={
@@ -246,7 +246,7 @@ def _connection(connection_id: int, *, errors: dict[str, str] | None = None) -> 
         },
         fixed={"embeddings": environment_embeds(app_settings()), "background": environment_works(app_settings())},
         error=first_sentence((errors or {}).values()),
-        silence=round(app_settings().first_token_seconds),
+        silence=round(app_settings().first_token_seconds(row.base_url)),
         groups=[group for group, _ in list_groups()],
         chosen_groups=service.groups_of_offers(connection_id),
     )

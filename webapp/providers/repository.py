@@ -10,7 +10,7 @@ from webapp.llm.settings import ModelSettings, Target
 from webapp.providers.key_encryption import Secrets, unseal
 from webapp.providers.models import ModelConnection, ModelOffer, ModelOfferGroup
 from webapp.providers.schemas import offer_id
-from webapp.providers.server_models import budget, provider_at, stored_speed, stored_window
+from webapp.providers.server_models import answer_seconds, budget, provider_at, stored_speed, stored_window
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,9 @@ def _accepts_images(connection: ModelConnection, model: str) -> bool | None:
 
 
 def server_settings(connection: ModelConnection) -> ModelSettings:
-    """Return how to reach the server of a connection; time limits are those of the environment's server."""
-    return settings_at(connection.base_url, unseal(connection.secrets))
+    """Return how to reach the server of a connection, with time for a whole answer at the speed that its test found."""
+    settings = settings_at(connection.base_url, unseal(connection.secrets))
+    return replace(settings, request_timeout=max(settings.request_timeout, answer_seconds(connection.test_result)))
 
 
 def settings_at(base_url: str, secrets: Secrets) -> ModelSettings:
@@ -121,4 +122,5 @@ def settings_at(base_url: str, secrets: Secrets) -> ModelSettings:
         headers=tuple(sorted(headers.items())),
         embedding_base_url="",
         embedding_api_key="",
+        first_token_timeout=app_settings().first_token_seconds(base_url),
     )

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from webapp.llm.pool import SLACK
+
 _DATA = json.loads(Path(__file__).with_name("providers.json").read_text(encoding="utf-8"))
 NOT_CHAT_MODELS: tuple[str, ...] = tuple(_DATA["cannot_chat"])
 """Parts of the names of models that neither chat nor make vectors."""
@@ -173,10 +175,10 @@ def next_page(payload: Any) -> str:
 
 
 def stored_window(result: Mapping[str, Any] | None, model: str) -> int | None:
-    """Return the same, as a test of its connection found it."""
-    windows = (result or {}).get("windows")
-    window = windows.get(model) if isinstance(windows, Mapping) else None
-    return window if isinstance(window, int) else None
+    """Return the same, as a test of its connection found it: listed, or what the server loads this or others with."""
+    listed, loaded = ((result or {}).get(name) or {} for name in ("windows", "loaded"))
+    windows = [listed.get(model), loaded.get(model) or min(loaded.values(), default=None)]
+    return min((window for window in windows if isinstance(window, int)), default=None)
 
 
 def stored_speed(result: Mapping[str, Any] | None, kind: str) -> float | None:
@@ -184,6 +186,18 @@ def stored_speed(result: Mapping[str, Any] | None, kind: str) -> float | None:
     speed = (result or {}).get("speed")
     value = speed.get(kind) if isinstance(speed, Mapping) else None
     return float(value) if isinstance(value, (int, float)) and value > 0 else None
+
+
+ANSWER_TOKENS, LONGEST_ANSWER = 2_000, 3_600.0
+"""What a slow model may write for background work, about, and the seconds it may take for that at most."""
+
+
+def answer_seconds(result: Mapping[str, Any] | None) -> float:
+    """Return how long a server that a test found to be so fast may take for background work; 0 if it did not tell."""
+    reads, writes = stored_speed(result, "prompt"), stored_speed(result, "generation")
+    if not (reads and writes):
+        return 0.0
+    return min(LONGEST_ANSWER, SLACK * (SMALLEST_BUDGET / reads + ANSWER_TOKENS / writes))
 
 
 def is_slow(prompt_speed: float | None) -> bool:

@@ -1,6 +1,5 @@
 """Fusion of rankings, and whether what was found is worth showing: nothing is better than noise; pure."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
@@ -100,12 +99,14 @@ def best_rows_of_groups(
 
 def lower_repeats(ranked: Sequence[FoundPassage]) -> list[FoundPassage]:
     """Rank again by score, lowering further pieces of one text; the scores stay what they were."""
-    seen = Counter[Key]()
+    seen: dict[Key, int] = {}
     lowered = []
-    for item in ranked:
-        lowered.append((item, item.score * REPEAT_FACTOR ** seen[item.key] if item.score > 0 else item.score))
-        seen[item.key] += 1
-    return [item for item, _ in sorted(lowered, key=lambda pair: -pair[1])]
+    for place, item in enumerate(ranked):
+        key = item.key
+        before = seen.get(key, 0)
+        lowered.append((-item.score * REPEAT_FACTOR**before if item.score > 0 else -item.score, place, item))
+        seen[key] = before + 1
+    return [item for _, _, item in sorted(lowered)]
 
 
 def rerank(
@@ -136,7 +137,7 @@ def terms_of(text: str) -> frozenset[str]:
 
 def relevant(hits: Sequence[Hit], query_terms: Collection[str]) -> list[Hit]:
     """Return the hits relevant to a question with `query_terms`, in order: the certain ones and any close to them."""
-    covered = max((hit.parts.get("coverage", 0.0) for hit in hits), default=0.0) >= NEARBY
+    covered = max([hit.parts.get("coverage", 0.0) for hit in hits], default=0.0) >= NEARBY
     return _with_ranked_near(hits, [_relevant(hit, len(query_terms), covered) for hit in hits], CLOSE_SHARE)
 
 
@@ -149,7 +150,7 @@ def hits_to_show(hits: Sequence[Hit]) -> list[Hit]:
 
 def _with_ranked_near(hits: Sequence[Hit], certain: Sequence[bool], share: float) -> list[Hit]:
     """Return the certain hits, and those that rank within a share of the best of them."""
-    best = max((hit.score for hit, is_certain in zip(hits, certain, strict=True) if is_certain), default=None)
+    best = max([hit.score for hit, is_certain in zip(hits, certain, strict=True) if is_certain], default=None)
     if best is None:
         return []
     return [hit for hit, is_certain in zip(hits, certain, strict=True) if is_certain or hit.score >= share * best]

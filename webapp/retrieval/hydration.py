@@ -1,6 +1,6 @@
 """Reads what was found from the tables by id: whatever an index says, only what exists now and may be seen."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain
@@ -27,16 +27,17 @@ _Read = tuple[int, int | None, bool, FoundPassage]
 
 def load_hits(hits: Sequence[Hit], scope: Scope) -> list[FoundPassage]:
     """Return the hits' visible passages, best first, weighted by the worth of memories; one query per kind."""
-    rows = load_passages([hit.key for hit in hits], scope)
+    keys = [hit.key for hit in hits]
+    rows = load_passages(keys, scope)
     passages = []
-    for hit in hits:
-        row = rows.get(hit.key)
+    for place, (key, hit) in enumerate(zip(keys, hits, strict=True)):
+        row = rows.get(key)
         if row is not None and row.content[hit.start : hit.end or None].strip():
             factor = row.extra.get("worth", ORDINARY) / ORDINARY
             value = hit.score * factor if hit.score > 0 else hit.score
-            passages.append(row.piece(hit, value))
-    # To a thousandth, like the ranking itself: among equals, the newest stays first.
-    return sorted(passages, key=lambda item: -round(item.score, 3))
+            # To a thousandth, like the ranking itself: among equals, the newest stays first.
+            passages.append((-round(value, 3), place, row.piece(hit, value)))
+    return [item for _, _, item in sorted(passages)]
 
 
 def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, FoundPassage]:
@@ -48,16 +49,16 @@ def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, FoundPassage]:
     return {item.key: item for item in _as_visible(chain.from_iterable(read), scope)}
 
 
-def _as_visible(read: Iterable[_Read], scope: Scope) -> Iterator[FoundPassage]:
-    """Yield passages as the reader may see them: shared ones with their owner's name, without the conversation."""
+def _as_visible(read: Iterable[_Read], scope: Scope) -> list[FoundPassage]:
+    """Return passages as the reader may see them: shared ones with their owner's name, without the conversation."""
     seen = [(owner, item) for owner, space_id, shared, item in read if may_see(scope, owner, space_id, shared)]
     other_ids = {owner for owner, _ in seen} - {scope.user_id, NO_OWNER}
     names = names_of(other_ids) if other_ids else {}
     for owner, item in seen:
         if owner in other_ids:
-            extra = {**item.extra, "by": names.get(owner, "somebody")}
-            item = replace(item, conversation_id=None, message_id=None, extra=extra)
-        yield item
+            item.conversation_id = item.message_id = None
+            item.extra["by"] = names.get(owner, "somebody")
+    return [item for _, item in seen]
 
 
 def load_memory_hits(statement: Select[*tuple[Any, ...]], scope: Scope, reason: str) -> list[FoundPassage]:
@@ -74,7 +75,7 @@ def _ids() -> BindParameter[int]:
 
 
 def _memories(ids: Sequence[int]) -> Iterable[_Read]:
-    return _as_memories(read_columns(_memories_by_id(), {"ids": ids}))
+    return _as_memories(read_columns(_memories_by_id(), {"ids": ids}).all())
 
 
 # Building a statement costs about as much as sending it: those of every reply are built once.
@@ -139,11 +140,12 @@ def _messages_by_id() -> Select[*tuple[Any, ...]]:
 
 def _messages(ids: Sequence[int]) -> Iterable[_Read]:
     """Yield messages, with blanks in place of what was forgotten: nothing is told from it again."""
-    for number, text, spans, created_at, role, owner, *place in read_columns(_messages_by_id(), {"ids": ids}):
+    for number, text, spans, created_at, role, owner, *place in read_columns(_messages_by_id(), {"ids": ids}).all():
         conversation_id, title, space, is_tainted = place
         text = blank_out(text, forgotten_in(spans))
         item = FoundPassage("message", number, text, created_at, 0.0, "", None, conversation_id, number, title, role)
-        yield owner, space, False, replace(item, extra={"is_tainted": is_tainted})
+        item.extra["is_tainted"] = is_tainted
+        yield owner, space, False, item
 
 
 _is_summed_up = and_(
@@ -173,10 +175,11 @@ def _chunks_by_id() -> Select[*tuple[Any, ...]]:
 
 
 def _chunks(ids: Sequence[int]) -> Iterable[_Read]:
-    rows = read_columns(_chunks_by_id(), {"ids": ids})
+    rows = read_columns(_chunks_by_id(), {"ids": ids}).all()
     for number, text, created_at, space, first_id, owner, *place, is_tainted in rows:
         item = FoundPassage("chunk", number, text, created_at, 0.0, "", None, place[0], first_id, place[1])
-        yield owner, space, False, replace(item, extra={"is_tainted": is_tainted})
+        item.extra["is_tainted"] = is_tainted
+        yield owner, space, False, item
 
 
 def _documents(ids: Sequence[int]) -> Iterable[_Read]:

@@ -40,14 +40,12 @@ def phrases_of(question: str) -> Callable[[str], float]:
     """
     terms = stems(words(question[:2_000]))
     pairs = list(dict.fromkeys(zip(terms, terms[1:], strict=False)))[:_MAX_PAIRS]
-    paired = {term for pair in pairs for term in pair}
 
     def share(text: str) -> float:
         plain = fold_marks(text)
         # In most languages a stem is how a word begins.
-        terms_present = {term for term in paired if term in plain}
-        both = [pair for pair in pairs if pair[0] in terms_present and pair[1] in terms_present]
-        return sum([_side_by_side(plain, *pair) for pair in both]) / len(terms)
+        both = [pair for pair in pairs if pair[0] in plain and pair[1] in plain]
+        return sum([_side_by_side(plain, *pair) for pair in both]) / len(terms) if both else 0.0
 
     return share if pairs else lambda text: 0.0
 
@@ -151,7 +149,7 @@ class Lookup:
             return result
         passages = self._by_words() if self.entry is None else self._by_words_and_meaning(self.entry)
         keys = {item.key for item in self._facts}
-        result.items = [*self._facts, *(item for item in passages if item.key not in keys)]
+        result.items = [*self._facts, *[item for item in passages if not keys or item.key not in keys]]
         note({"commonplace.found": len(result.items), "commonplace.with_meaning": result.with_meaning})
         return result
 
@@ -179,9 +177,12 @@ class Lookup:
         if self.was_long:
             scope = scope_of(question.user_id, question.space_id)
         loaded = [
-            item for item in load_hits(relevant(hits, query_terms), scope) if _is_wanted(entry, item, query_terms)
+            item
+            for item in load_hits(relevant(hits, query_terms), scope)
+            # Standing instructions apply within their scope, whether or not they resemble the question.
+            if item.extra.get("memory_type") != MemoryType.INSTRUCTION and not was_rejected(entry, item, query_terms)
         ]
-        loaded = with_phrases(loaded, self._text, index.fusion.phrase)
+        add_phrases(loaded, self._text, index.fusion.phrase)
         passages = lower_repeats(loaded)
         clock.lap("load")
         return passages
@@ -197,12 +198,11 @@ def scope_of(user_id: int, space_id: int | None = None) -> Scope:
     return Scope(user_id, member_space_ids(user_id), space_id)
 
 
-def with_phrases(passages: Sequence[FoundPassage], text: str, weight: float) -> list[FoundPassage]:
-    """Return what was found, scored higher for having the question's words side by side as the question does."""
+def add_phrases(passages: Sequence[FoundPassage], text: str, weight: float) -> None:
+    """Score what was found higher for having the question's words side by side as the question does."""
     share = phrases_of(text)
-    return [
-        item.with_score(item.score + weight * ratio) if (ratio := share(item.content)) else item for item in passages
-    ]
+    for item in passages:
+        item.score += weight * share(item.content)
 
 
 def _filter(question: Question, scope: Scope) -> Filter:
@@ -217,14 +217,10 @@ def _filter(question: Question, scope: Scope) -> Filter:
     )
 
 
-def _is_wanted(entry: Entry, item: FoundPassage, query_terms: frozenset[str]) -> bool:
-    # Standing instructions apply within their scope, whether or not they resemble the question.
-    return item.extra.get("memory_type") != MemoryType.INSTRUCTION and not was_rejected(entry, item, query_terms)
-
-
 def was_rejected(entry: Entry, item: FoundPassage, query_terms: frozenset[str]) -> bool:
     """Return whether the user called what was found not relevant for a question in much the same words."""
-    return item.key in entry.verdicts and is_rejected(query_terms, entry.verdicts[item.key])
+    terms = entry.verdicts.get(item.key) if entry.verdicts else None
+    return terms is not None and is_rejected(query_terms, terms)
 
 
 class Clock:

@@ -69,7 +69,7 @@ class Filter:
 
 
 # A reply goes through a few hundred of Hit and FoundPassage. Were they frozen, each field would be set by a separate
-# call, which took three times as long; still, nobody changes them.
+# call, which took three times as long; still, whoever finds them changes nothing but their scores.
 @dataclass(slots=True)
 class Hit:
     """A passage found. `parts` has `keyword` (0–1, relative to the best), `meaning`, the cosine with 1 at its model's
@@ -135,15 +135,9 @@ class FoundPassage:
         start, part = self.start, self.content
         if 0 <= hit.start < hit.end <= len(part):
             start, part = hit.start, part[hit.start : hit.end]
-        return self._copy(part, score, hit.reason, (start, len(self.content)))
-
-    def with_score(self, score: float) -> "FoundPassage":
-        return self._copy(self.content, score, self.reason, (self.start, self.length))
-
-    def _copy(self, content: str, score: float, reason: str, place: tuple[int, int]) -> "FoundPassage":
         # Not `replace`, which takes several times as long: a reply looks through 64 of them.
-        fields = self.revision, self.conversation_id, self.message_id, self.title, self.role
-        return FoundPassage(self.kind, self.id, content, self.at, score, reason, *fields, *place, self.extra)
+        fields = self.revision, self.conversation_id, self.message_id, self.title, self.role, start, len(self.content)
+        return FoundPassage(self.kind, self.id, part, self.at, score, hit.reason, *fields, self.extra)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from webapp.retrieval.cache import index_cache
 from webapp.retrieval.facts import scan_words
 from webapp.retrieval.fusion import hits_to_show, terms_of
 from webapp.retrieval.hydration import load_hits
-from webapp.retrieval.lookup import FEW_TERMS, Clock, Result, scope_of, was_rejected, with_phrases
+from webapp.retrieval.lookup import FEW_TERMS, Clock, Result, add_phrases, scope_of, was_rejected
 from webapp.retrieval.passages import KINDS, Filter, Scope
 from webapp.retrieval.query_vectors import query_vectors
 from webapp.retrieval.weights import IRRELEVANT_FACTOR
@@ -65,12 +65,11 @@ def search(
     hits = list({hit.key: hit for hit in reversed(hits_to_show(ranked))}.values())[::-1]
     clock.lap("search")
     query_terms = terms_of(q)
-    passages = [
-        item.with_score(item.score * IRRELEVANT_FACTOR)
-        if item.score > 0 and was_rejected(entry, item, query_terms)
-        else item
-        for item in with_phrases(load_hits(hits, scope_of(user_id, space_id)), q, entry.index.fusion.phrase)
-    ]
+    passages = load_hits(hits, scope_of(user_id, space_id))
+    add_phrases(passages, q, entry.index.fusion.phrase)
+    for item in passages:
+        if item.score > 0 and was_rejected(entry, item, query_terms):
+            item.score *= IRRELEVANT_FACTOR
     clock.lap("load")
     result.items = sorted(passages, key=lambda item: -item.score)[:limit]
     return result

@@ -91,8 +91,8 @@ class VectorStore:
         room = np.empty((min(_CHUNK, len(self)), self.dimensions), np.float32)
         for start in range(0, len(self), _CHUNK):
             part = matrix[start : start + _CHUNK]
-            np.copyto(room[: len(part)], part)
-            np.dot(room[: len(part)], query, out=cosines[start : start + len(part)])
+            room[: len(part)] = part
+            room[: len(part)].dot(query, out=cosines[start : start + len(part)])
         out[self._owners.values] = cosines * self._scales.values
         return out
 

@@ -3,7 +3,6 @@
 import base64
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from zoneinfo import ZoneInfo
 
 from flask import url_for
 from sqlalchemy import select
@@ -14,6 +13,7 @@ from webapp.db.base import db, delete_row, get_or_raise, now
 from webapp.db.encryption import digest_of, keyed_hash
 from webapp.errors import NotFound
 from webapp.http.views import absolute
+from webapp.i18n.dates import zone
 from webapp.i18n.marks import N_
 from webapp.schedules.models import Schedule, ScheduleFeed
 from webapp.schedules.recurrence import LAST_YEAR
@@ -108,7 +108,7 @@ def _calendar(rows: list[Schedule]) -> bytes:
         place = absolute(url_for("schedules_pages.show", schedule_id=row.schedule_id))
         event.add("uid", place)
         event.add("dtstamp", row.created_at)
-        event.add("dtstart", row.at.replace(tzinfo=ZoneInfo(row.timezone)))
+        event.add("dtstart", row.at.replace(tzinfo=zone(row.timezone)))
         event.add("duration", LENGTH)
         event.add("summary", row.title)
         event.add("url", place)

@@ -6,7 +6,6 @@ that it is sent, after one in that moment it is not.
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import select, update
@@ -36,15 +35,6 @@ class AlreadyClaimed(Conflict):
     """Somebody else sends this mail, or has sent it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduleMail:
-    """A mail as it is sent."""
-
-    to: str
-    subject: str
-    body: str
-
-
 def queue_mail(run: ScheduleRun, schedule: Schedule) -> None:
     """Owe the owner a mail about a run that has just ended, if they want one; it is sent after the commit."""
     if schedule.sends_mail and is_set_up():
@@ -63,7 +53,7 @@ def send(run_id: int) -> str:
     until, is_taken = _claim(run_id), False
     if until is None:
         return "nothing to do"
-    letter = _letter(run_id)
+    mail = _mail_of(run_id)
     db.session.rollback()
 
     def take() -> None:
@@ -72,10 +62,10 @@ def send(run_id: int) -> str:
         is_taken = True
 
     try:
-        if letter is None:
+        if mail is None:
             take()
             return "nothing to do"
-        smtp.send(app_settings(), letter.to, letter.subject, letter.body, f"run {run_id}", before=take)
+        smtp.send(app_settings(), *mail, f"run {run_id}", before=take)
     except AlreadyClaimed:
         return "nothing to do"
     except (smtp.MailRefused, smtp.MailUnavailable) as error:
@@ -118,8 +108,8 @@ def _postpone(run_id: int, until: datetime, *, is_taken: bool) -> None:
             rows_changed(update(ScheduleRun).where(ScheduleRun.mail_due_at <= now()).values(mail_due_at=later))
 
 
-def _letter(run_id: int) -> ScheduleMail | None:
-    """Return what is sent; None if nobody wants it any more, or at an address that may not be theirs."""
+def _mail_of(run_id: int) -> tuple[str, str, str] | None:
+    """Return a mail's address, subject and text; None if nobody wants it any more, or the address may not be theirs."""
     row = db.session.execute(
         select(ScheduleRun, Schedule, User, Conversation)
         .join(Schedule, Schedule.schedule_id == ScheduleRun.schedule_id)
@@ -135,7 +125,7 @@ def _letter(run_id: int) -> ScheduleMail | None:
     if is_deleted:
         return None  # it would lead nowhere
     with use_language(UserSettings.of(owner.settings).document_language):
-        return ScheduleMail(owner.email, *_texts(run, schedule, conversation))
+        return owner.email, *_texts(run, schedule, conversation)
 
 
 def _texts(run: ScheduleRun, schedule: Schedule, conversation: Conversation | None) -> tuple[str, str]:

@@ -6,11 +6,12 @@ A local time that spring skips is the next hour, one that comes twice in autumn 
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
-from zoneinfo import ZoneInfo
 
 from dateutil.parser import parse
 from dateutil.rrule import rrule, rrulestr
 from dateutil.tz import resolve_imaginary
+
+from webapp.i18n.dates import zone
 
 Repeat = Literal["once", "daily", "weekdays", "weekly", "monthly", "custom"]
 REPEATS: tuple[Repeat, ...] = get_args(Repeat)
@@ -79,7 +80,7 @@ def next_time(rule: str, moment: datetime, timezone: str, after: datetime) -> da
     if not rule:
         first = to_instant(moment, timezone)
         return first if after < first and first.year <= LAST_YEAR else None
-    start = after.astimezone(ZoneInfo(timezone)).replace(tzinfo=None) - timedelta(hours=3)
+    start = after.astimezone(zone(timezone)).replace(tzinfo=None) - timedelta(hours=3)
     for attempt, local in enumerate(_rule(rule, moment).xafter(start + _NEAR_THE_END, inc=True)):
         instant = to_instant(local - _NEAR_THE_END, timezone)
         if instant > after:
@@ -91,13 +92,13 @@ def next_time(rule: str, moment: datetime, timezone: str, after: datetime) -> da
 
 def to_instant(local: datetime, timezone: str) -> datetime:
     """Return the instant, in UTC, of a local time: of one that comes twice the first, of a skipped one the next."""
-    real: datetime = resolve_imaginary(local.replace(tzinfo=ZoneInfo(timezone), fold=0))
+    real: datetime = resolve_imaginary(local.replace(tzinfo=zone(timezone), fold=0))
     return real.astimezone(UTC)
 
 
 def local_time(moment: datetime, timezone: str) -> datetime:
     """Return a time as the clocks of a zone show it, to the minute."""
-    local = moment if moment.tzinfo is None else moment.astimezone(ZoneInfo(timezone)).replace(tzinfo=None)
+    local = moment if moment.tzinfo is None else moment.astimezone(zone(timezone)).replace(tzinfo=None)
     return local.replace(second=0, microsecond=0)
 
 

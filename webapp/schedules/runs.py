@@ -107,7 +107,7 @@ def _claim(due: Sequence[Any], moment: datetime) -> int:
 def _move(row: Any, moment: datetime) -> Update:
     try:
         following = next_time(row.rrule, row.at, row.timezone, moment)
-    except (ValueError, KeyError, OverflowError):  # such as a zone that the tables no longer have
+    except (ValueError, OverflowError):
         log.exception("schedule without a next time", extra={"schedule_id": row.schedule_id})
         following = None
     as_it_was = (Schedule.schedule_id == row.schedule_id, Schedule.next_at == row.next_at)

@@ -71,14 +71,14 @@ def make_overview(conversation_id: int) -> bool:
     return False
 
 
-def conversations_awaiting_overview(limit: int = 500) -> Sequence[int]:
+def conversations_awaiting_overview() -> Sequence[int]:
     rows = db.session.execute(
         select(ConversationChunk.conversation_id)
         .join(Conversation, Conversation.conversation_id == ConversationChunk.conversation_id)
         .where(Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False), _has_no_overview())
         .group_by(ConversationChunk.conversation_id, ConversationChunk.level)
         .having(func.count() >= MIN_CHUNKS)
-        .limit(limit)
+        .limit(500)
     )
     return list(dict.fromkeys(row.conversation_id for row in rows))
 

@@ -92,9 +92,10 @@ def parse_cut_off(text: str, with_facts: bool) -> ConversationSummary | None:
     if match is None:
         return None
     try:
-        summary = whole_sentences(str(json.loads(f'"{match[1]}"', strict=False)))[:SUMMARY_CHARS]
+        written = str(json.loads(f'"{match[1]}"', strict=False))
     except ValueError:
         return None
+    summary = written[: whole_sentences_end(written) or len(written)][:SUMMARY_CHARS]
     if not summary.strip():
         return None
     if with_facts:
@@ -152,8 +153,3 @@ def restore_details(summary: str, texts: Iterable[str], limit: int) -> str:
         room -= needed
         additions.append(ended)
     return f"{summary}\n{ALSO_HEADING} {' '.join(additions)}" if additions else summary
-
-
-def whole_sentences(text: str) -> str:
-    """Return the beginning of a cut-off text, up to its last complete sentence; all of it if there is none."""
-    return text[: whole_sentences_end(text) or len(text)]

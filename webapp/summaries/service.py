@@ -45,7 +45,7 @@ FEW_OPEN = MIN_BATCH + 1
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class SummaryInput:
     """The part that a summary will cover: what was said in it, as stored by message, and the summary before it."""
 
     user_id: int
@@ -114,7 +114,7 @@ def summarise(conversation_id: int) -> ClosedChunk | None:
 
 
 def _summarise(conversation_id: int) -> ClosedChunk | None:
-    chunk = _oldest(conversation_id)
+    chunk = _next_input(conversation_id)
     instructions = prompts.active("summaries").text
     db.session.remove()
     if chunk is None:
@@ -153,7 +153,7 @@ def _messages_changed(_sender: object, *, conversation: Conversation, first_id: 
     conversation.summary_due = is_due(conversation.conversation_id, fills_prompt=False)
 
 
-def _oldest(conversation_id: int) -> Open | None:
+def _next_input(conversation_id: int) -> SummaryInput | None:
     conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
     if conversation is None or conversation.deleted_at is not None:
         return None
@@ -171,7 +171,7 @@ def _oldest(conversation_id: int) -> Open | None:
         return None  # this is asked again when that reply ends
     before = _newest_summary(conversation_id)
     said = [row for row in with_last_answers(rows) if row.role == "user" or row.status in FINISHED]
-    return Open(
+    return SummaryInput(
         conversation.user_id,
         conversation.is_temporary,
         tuple(readable_transcript(conversation.user_id, said)),
@@ -217,7 +217,7 @@ def _open_rows(conversation_id: int, limit: int) -> Sequence[Message]:
 
 def _store(
     conversation_id: int,
-    open_chunk: Open,
+    source: SummaryInput,
     text: str,
     vector: np.ndarray | None,
     embedding_model: str,
@@ -227,20 +227,20 @@ def _store(
 ) -> ClosedChunk | None:
     """Insert the chunk, unless its messages changed while the model was writing, or it is already there."""
     conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
-    if conversation is None or conversation.space_id != open_chunk.space_id:
+    if conversation is None or conversation.space_id != source.space_id:
         return None
-    ids = list(open_chunk.stored)
+    ids = list(source.stored)
     if [row.message_id for row in _open_rows(conversation_id, len(ids))] != ids:
         log.info("summary not kept: the messages changed", extra={"conversation_id": conversation_id})
         return None
-    is_unchanged = _newest_summary(conversation_id) == open_chunk.earlier
-    if not open_chunk.still_holds() or messages_lost(open_chunk.stored) or not is_unchanged:
+    is_unchanged = _newest_summary(conversation_id) == source.earlier
+    if not source.still_holds() or messages_lost(source.stored) or not is_unchanged:
         log.info("summary not kept: what it tells was forgotten", extra={"conversation_id": conversation_id})
         raise OutOfDate
     chunk = ConversationChunk(
         conversation_id=conversation_id,
-        user_id=open_chunk.user_id,
-        space_id=open_chunk.space_id,
+        user_id=source.user_id,
+        space_id=source.space_id,
         content=text,
         embedding=np.asarray(vector, np.float32).tobytes() if vector is not None else None,
         embedding_model=embedding_model if vector is not None else None,
@@ -249,10 +249,10 @@ def _store(
         model=model[:200],
     )
     add_row(chunk)
-    if open_chunk.subject is not None and extracts_facts(conversation):
-        keep_facts(conversation_id, open_chunk.subject, facts, [item.id for item in open_chunk.messages], vectors)
+    if source.subject is not None and extracts_facts(conversation):
+        keep_facts(conversation_id, source.subject, facts, [item.id for item in source.messages], vectors)
     has_more = is_due(conversation_id, fills_prompt=False)
     conversation.summary_due = has_more
     if not conversation.is_temporary:
-        changes.note(open_chunk.user_id, Change("conversation", conversation_id, CHUNKS_ONLY))
+        changes.note(source.user_id, Change("conversation", conversation_id, CHUNKS_ONLY))
     return ClosedChunk(chunk.chunk_id, ids[0], ids[-1], has_more)

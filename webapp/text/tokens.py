@@ -28,12 +28,10 @@ def estimate_tokens(text: str) -> int:
         raw = _INDENT.sub(b"  ", raw)
     size = len(raw)
     rest = raw.translate(None, _LETTERS)
-
-    def number_of(kinds: bytes) -> int:
-        return len(rest) - len(rest.translate(None, kinds))
-
-    letters, digits = size - len(rest), number_of(_DIGITS)
-    two, three, four = (0, 0, 0) if rest.isascii() else map(number_of, (_LEAD_2, _LEAD_3, _LEAD_4))
+    letters, digits = size - len(rest), len(rest) - len(rest.translate(None, _DIGITS))
+    two = three = four = 0
+    if not rest.isascii():
+        two, three, four = [len(rest) - len(rest.translate(None, kinds)) for kinds in (_LEAD_2, _LEAD_3, _LEAD_4)]
     punctuation = size - letters - digits - 2 * two - 3 * three - 4 * four
     if letters + digits + raw.count(b"\n") == size:
         punctuation = 0

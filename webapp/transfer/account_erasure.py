@@ -118,8 +118,8 @@ def traces(user_id: int, email: str = "") -> dict[str, Any]:
         count = db.session.scalar(select(func.count()).select_from(table).where(or_(*conditions))) or 0
         if count:
             left[table.name] = count
-    keys = [key for key in redis().scan_iter(count=1_000) if _is_of(key, user_id)]
-    return {"tables": tables, "left": left, "redis_keys_left": len(keys), "searched_at": now().isoformat()}
+    keys_left = len(_redis_keys(user_id))
+    return {"tables": tables, "left": left, "redis_keys_left": keys_left, "searched_at": now().isoformat()}
 
 
 def _pieces(user_id: int, contents: set[str]) -> Iterator[int]:
@@ -221,13 +221,15 @@ def _names_somebody(column: Any) -> bool:
 
 def _sweep_redis(user_id: int) -> None:
     """Delete the keys that name a user: counters of limits, marks of jobs."""
-    keys = [key for key in redis().scan_iter(count=1_000) if _is_of(key, user_id)]
+    keys = _redis_keys(user_id)
     for start in range(0, len(keys), ROWS):
         redis().delete(*keys[start : start + ROWS])
 
 
-def _is_of(key: bytes, user_id: int) -> bool:
-    return re.search(rb"(?<![a-z])user(?:_id)?[:=]%d(?!\d)" % user_id, key) is not None
+def _redis_keys(user_id: int) -> list[bytes]:
+    """Return the keys that name a user."""
+    named = re.compile(rb"(?<![a-z])user(?:_id)?[:=]%d(?!\d)" % user_id)
+    return list(filter(named.search, redis().scan_iter(count=1_000)))
 
 
 @deletion.count_account_data.connect

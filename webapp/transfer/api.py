@@ -102,13 +102,13 @@ def start_learning(import_id: Id, body: LearnFields) -> LearningOut:
 @blueprint.post("/imports/<int:import_id>/learning/pause", status=202)
 def pause_learning(import_id: Id) -> LearningOut:
     """Wait after the question that is being asked."""
-    return _learning_out(import_learning.pause(current_user_id(), import_id))
+    return _learning_out(import_learning.stop(current_user_id(), import_id, for_good=False))
 
 
 @blueprint.post("/imports/<int:import_id>/learning/stop", status=202)
 def stop_learning(import_id: Id) -> LearningOut:
     """Learn nothing more from this import."""
-    return _learning_out(import_learning.stop(current_user_id(), import_id))
+    return _learning_out(import_learning.stop(current_user_id(), import_id, for_good=True))
 
 
 @blueprint.post("/exports", status=202)

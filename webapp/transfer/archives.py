@@ -52,8 +52,8 @@ def decompress(path: Path) -> IO[bytes] | None:
     if opener is None:
         return None
     left = _limit(path.stat().st_size)
-    result = tempfile.NamedTemporaryFile()  # noqa: SIM115  # closed by whoever asked
-    try:
+    with ExitStack() as opened:
+        result = opened.enter_context(tempfile.NamedTemporaryFile())
         for piece in _whole_pieces(opener, path):
             left -= len(piece)
             if left < 0:
@@ -62,17 +62,15 @@ def decompress(path: Path) -> IO[bytes] | None:
         result.flush()
         if not result.tell():
             raise ImportRefused("The file is damaged, or was not uploaded whole.")
-    except BaseException:
-        result.close()
-        raise
+        opened.pop_all()  # closed by whoever asked
     return result
 
 
 def zip_of_tar(path: Path) -> IO[bytes]:
     """Return the files of a tar in a ZIP, as far as it is whole. Raises ImportRefused."""
     left = _limit(path.stat().st_size)
-    result = tempfile.NamedTemporaryFile()  # noqa: SIM115  # closed by whoever asked
-    try:
+    with ExitStack() as opened:
+        result = opened.enter_context(tempfile.NamedTemporaryFile())
         with suppress(tarfile.TarError, EOFError), tarfile.open(path) as packed, zipfile.ZipFile(result, "w") as zipped:
             for number, item in enumerate(packed, 1):
                 left -= item.size
@@ -82,9 +80,7 @@ def zip_of_tar(path: Path) -> IO[bytes]:
                     with zipped.open(zipfile.ZipInfo(item.name), "w", force_zip64=True) as copy:
                         shutil.copyfileobj(member, copy)
         result.flush()
-    except BaseException:
-        result.close()
-        raise
+        opened.pop_all()  # closed by whoever asked
     return result
 
 

@@ -3,7 +3,9 @@
 import io
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from itertools import chain, islice
 from typing import IO
 
 from webapp.accounts.service import today_of
@@ -22,38 +24,33 @@ def write_chosen(user_id: int, ids: Sequence[int]) -> tuple[str, str, IO[bytes]]
     """Return name, type and contents of a file with the user's of these conversations. Raises Invalid, NotFound."""
     if not ids:
         raise Invalid("Select at least one conversation.")
-    file: IO[bytes] = tempfile.SpooledTemporaryFile(MAX_IN_MEMORY)  # noqa: SIM115  (the response closes it)
-    try:
-        names = _write(file, user_id, ids)
-        if not names:
-            raise NotFound("There is no such conversation.")
-        title = "conversation" if len(names) == 1 else f"{len(names)} conversations"
-        audit.record(user_id, Action.EXPORT_MADE, title, detail={"count": len(names)})
-        if len(names) == 1:
-            ((name, item),) = names.items()
-            with file, zipfile.ZipFile(file) as archive:
-                return item, "text/markdown", io.BytesIO(archive.read(name))
-    except BaseException:
-        file.close()
-        raise
+    texts = _texts(user_id, ids)
+    first = list(islice(texts, 2))
+    if not first:
+        raise NotFound("There is no such conversation.")
+    if len(first) == 1:
+        _, stem, content = first[0]
+        audit.record(user_id, Action.EXPORT_MADE, "conversation", detail={"count": 1})
+        return f"{stem}.md", "text/markdown", io.BytesIO(content)
+    with ExitStack() as opened:
+        file = opened.enter_context(tempfile.SpooledTemporaryFile(MAX_IN_MEMORY))
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for conversation_id, stem, content in chain(first, texts):
+                archive.writestr(f"{stem} ({conversation_id}).md", content)
+            count = len(archive.namelist())
+        opened.pop_all()  # the response closes it
+    audit.record(user_id, Action.EXPORT_MADE, f"{count} conversations", detail={"count": count})
     file.seek(0)
     return f"conversations-{today_of(user_id)}.zip", "application/zip", file
 
 
-def _write(file: IO[bytes], user_id: int, ids: Sequence[int]) -> dict[str, str]:
-    """Write the archive; returns the names of its files, each with the name it would have alone."""
-    names: dict[str, str] = {}
+def _texts(user_id: int, ids: Sequence[int]) -> Iterator[tuple[int, str, bytes]]:
+    """Yield id, name and text of each conversation that there is. Raises Invalid if they are too long together."""
     size = 0
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for conversation_id in dict.fromkeys(ids):
-            try:
-                stem, content = conversation_as(user_id, conversation_id, "markdown")
-            except NotFound:
-                continue
+    for conversation_id in dict.fromkeys(ids):
+        with suppress(NotFound):
+            stem, content = conversation_as(user_id, conversation_id, "markdown")
             size += len(content)
             if size > MAX_BYTES:
                 raise Invalid("That is too many for one file. Export your whole account instead.")
-            name = f"{stem} ({conversation_id}).md"
-            archive.writestr(name, content)
-            names[name] = f"{stem}.md"
-    return names
+            yield conversation_id, stem, content

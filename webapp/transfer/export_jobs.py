@@ -2,7 +2,6 @@
 
 import json
 import zipfile
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -165,7 +164,8 @@ def _write_account(user_id: int) -> Work[tuple[str, str, int]]:
     """Write everything in an account."""
     with storage.open_new_file() as (name, file):
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-            archive.writestr("README.txt", readme_for(user_id))
+            with use_language(_settings(user_id)[1].code):
+                archive.writestr("README.txt", _(_README))
             archive.writestr(
                 "manifest.json", json.dumps(account_tables.manifest(user_id), ensure_ascii=False, indent=2)
             )
@@ -192,26 +192,13 @@ def conversation_as(user_id: int, conversation_id: int, form: str) -> tuple[str,
         select(Message).where(current(conversation_id), Message.content != "").order_by(Message.message_id)
     ).all()
     wording = conversations.FileTexts() if form == "json" else texts_for(user_id)
-    transcript = conversations.ExportedConversation(
-        row.title or wording.untitled,
-        row.created_at,
-        messages,
-        wording,
-    )
-    writers: dict[str, Callable[[conversations.ExportedConversation], str | bytes]] = {
-        "markdown": conversations.as_markdown,
-        "json": conversations.as_json,
-        "html": conversations.as_html,
-        "pdf": _as_pdf,
-    }
-    data = writers[form](transcript)
-    return transcript.file_stem, data.encode() if isinstance(data, str) else data
+    transcript = conversations.ExportedConversation(row.title or wording.untitled, row.created_at, messages, wording)
+    if form == "pdf":
+        from webapp.transfer.writers.pdf import as_pdf
 
-
-def _as_pdf(transcript: conversations.ExportedConversation) -> bytes:
-    from webapp.transfer.writers.pdf import as_pdf
-
-    return as_pdf(transcript)
+        return transcript.file_stem, as_pdf(transcript)
+    writers = {"markdown": conversations.as_markdown, "json": conversations.as_json, "html": conversations.as_html}
+    return transcript.file_stem, writers[form](transcript).encode()
 
 
 def _memories(user_id: int, form: str) -> bytes:
@@ -267,12 +254,6 @@ def _settings(user_id: int) -> tuple[UserSettings, Language]:
     user = db.session.get(User, user_id)
     settings = UserSettings.of(user.settings if user is not None else None)
     return settings, LANGUAGES[settings.document_language]
-
-
-def readme_for(user_id: int) -> str:
-    """Return the README of an account's archive, in the user's language."""
-    with use_language(_settings(user_id)[1].code):
-        return _(_README)
 
 
 def memory_wording_for(user_id: int) -> MemoryWording:

@@ -90,14 +90,14 @@ def begin(user_id: int, import_id: int, fields: LearnFields) -> Import:
     return row
 
 
-def pause(user_id: int, import_id: int) -> Import:
-    """Pause after the current model call. Raises NotFound, Conflict."""
-    return _stop(user_id, import_id, "paused", ("running",))
-
-
-def stop(user_id: int, import_id: int) -> Import:
-    """Learn nothing more from this import; what was found stays in review. Raises NotFound, Conflict."""
-    return _stop(user_id, import_id, "stopped", ("running", "paused"))
+def stop(user_id: int, import_id: int, *, for_good: bool) -> Import:
+    """Stop after the current model call, or only pause; what was found stays in review. Raises NotFound, Conflict."""
+    row = get_import(user_id, import_id, lock=True)
+    if row.learn_status not in ("running", *(["paused"] if for_good else [])):
+        raise Conflict("Nothing is being learned from this import.")
+    row.learn_status, row.updated_at = "stopped" if for_good else "paused", now()
+    db.session.flush()
+    return row
 
 
 def run(import_id: int, *, seconds: float = SECONDS) -> str:
@@ -200,15 +200,6 @@ def _limit_reason(state: dict[str, Any], price: Price) -> str | None:
         if spent is not None and spent >= state["most_dollars"]:
             return N_("The amount you allowed is used up.")
     return None
-
-
-def _stop(user_id: int, import_id: int, status: str, before: tuple[str, ...]) -> Import:
-    row = get_import(user_id, import_id, lock=True)
-    if row.learn_status not in before:
-        raise Conflict("Nothing is being learned from this import.")
-    row.learn_status, row.updated_at = status, now()
-    db.session.flush()
-    return row
 
 
 def _model_and_price() -> tuple[str | None, Price]:

@@ -146,17 +146,13 @@ def _undo_conversation(user_id: int, conversation_id: int, import_id: int) -> in
         conversation_shown.send(None, conversation=conversation)
         db.session.execute(delete(Conversation).where(Conversation.conversation_id == conversation_id))
         return 0
-    _remove(conversation, message_ids)
-    return 0
-
-
-def _remove(conversation: Conversation, message_ids: Sequence[int]) -> None:
     db.session.execute(update(Message).where(Message.superseded_by_id.in_(message_ids)).values(superseded_by_id=None))
     db.session.execute(delete(Message).where(Message.message_id.in_(message_ids)))
-    statement = select(Message.message_id, Message.created_at).where(current(conversation.conversation_id))
+    statement = select(Message.message_id, Message.created_at).where(current(conversation_id))
     left = db.session.execute(statement.order_by(Message.message_id)).all()
     conversation.message_count = len(left)
     if left:
         conversation.updated_at = left[-1].created_at
     messages_changed.send(None, conversation=conversation, first_id=min(message_ids))
     db.session.flush()
+    return 0

@@ -176,7 +176,7 @@ def change_learning(import_id: int, action: str) -> ViewResult:
             user_id, import_id, LearnFields(most_tokens=parse_id(request.form.get("most_tokens", "")))
         )
     elif action in ("pause", "stop"):
-        (import_learning.pause if action == "pause" else import_learning.stop)(user_id, import_id)
+        import_learning.stop(user_id, import_id, for_good=action == "stop")
     else:
         raise NotFound("There is no such choice.")
     return commit_and_redirect(url_for(".show_import", import_id=import_id, _anchor="learning"))

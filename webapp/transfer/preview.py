@@ -80,8 +80,7 @@ def _preview(parts: Iterable[Part]) -> Work[dict[str, Any]]:
     counts: Counter[str] = Counter()
     sample: list[dict[str, Any]] = []
     problems: list[dict[str, Any]] = []
-    first: datetime | None = None
-    last: datetime | None = None
+    period: list[datetime] = []
     total = 0
     for part in parts:
         yield None
@@ -89,11 +88,9 @@ def _preview(parts: Iterable[Part]) -> Work[dict[str, Any]]:
         counts[part.plural] += 1
         if isinstance(part, ReadConversation):
             counts["messages"] += len(part.messages)
-            times = [
-                moment for moment in (part.created_at, part.updated_at, *(m.at for m in part.messages[:1])) if moment
-            ]
-            first = min([*times, *([first] if first else [])], default=None)
-            last = max([*times, *([last] if last else [])], default=None)
+            moments = (*period, part.created_at, part.updated_at, *(message.at for message in part.messages[:1]))
+            known = [moment for moment in moments if moment]
+            period = [min(known), max(known)] if known else []
         if isinstance(part, Unreadable):
             if counts["problems"] <= SAMPLE:
                 problems.append({"kind": part.item_kind, "text": part.place, "reason": part.reason})
@@ -102,5 +99,5 @@ def _preview(parts: Iterable[Part]) -> Work[dict[str, Any]]:
             if isinstance(part, ReadConversation) and not text and part.messages:
                 text = part.messages[0].content
             sample.append({"kind": part.item_kind, "text": (text or "Untitled")[:120]})
-    dates = {"from": utc_text(first) if first else None, "to": utc_text(last) if last else None}
+    dates = dict(zip(("from", "to"), map(utc_text, period) if period else (None, None), strict=True))
     return {"total": total, "counts": dict(counts), "dates": dates, "sample": sample + problems}

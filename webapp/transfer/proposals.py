@@ -9,9 +9,9 @@ from sqlalchemy import Select, func, select
 
 from webapp.db.base import db
 from webapp.i18n.request_language import gettext as _
-from webapp.memories.models import Memory, MemoryRevision
+from webapp.memories.models import WAITING, Memory, MemoryRevision
 from webapp.memories.review import decisions
-from webapp.memories.review.decisions import Group, awaits_decision, review_groups
+from webapp.memories.review.decisions import Group, review_groups
 from webapp.memories.rules.user_decisions import Decision
 from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
@@ -72,7 +72,7 @@ def decide_batch(user_id: int, import_id: int, decision: Decision, *, after: int
 
 def _select_waiting(row: Import) -> Select[int]:
     condition = Memory.user_id == row.user_id
-    return select(Memory.memory_id).where(condition, *awaits_decision(), Memory.memory_id.in_(import_memories(row)))
+    return select(Memory.memory_id).where(condition, *WAITING, Memory.memory_id.in_(import_memories(row)))
 
 
 @review_groups.connect
@@ -81,7 +81,7 @@ def _groups(_sender: object, *, user_id: int) -> list[Group]:
         db.session.scalars(
             select(MemoryRevision.change_set_id)
             .join(Memory, Memory.memory_id == MemoryRevision.memory_id)
-            .where(Memory.user_id == user_id, *awaits_decision(), MemoryRevision.revision == 1)
+            .where(Memory.user_id == user_id, *WAITING, MemoryRevision.revision == 1)
             .distinct()
         )
     )

@@ -40,6 +40,8 @@ MAX_OBJECT = 256 * 1024**2
 """The most bytes of a member, or of a line of one, that is read as one object."""
 DAMAGED = N_("the file is damaged or was cut off")
 _JSON = re.compile(r"[\s\0]*(?:\{\s*(?:[\"}]|\Z)|\[\s*(?:[{\"\]]|\[\s*[\[{\"\]]|null\b|\Z))")
+_PACKED = (b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")
+"""The first bytes of archives of other kinds: zstd, 7z, RAR."""
 TABLES = (".csv", ".tsv")
 JSONS = (".json", ".jsonl", ".ndjson")
 TEXTS = (".txt", ".md", ".markdown", ".text")
@@ -65,16 +67,17 @@ class Upload:
             raise
 
     def _open(self) -> None:
-        if self._first_bytes(self.filename)[257:262] == b"ustar":
+        head = self._first_bytes(self.filename)
+        if head[257:262] == b"ustar":
             with zip_of_tar(self.path) as copy:
                 self._archive = Archive(Path(copy.name))
         elif zipfile.is_zipfile(self.path):
             if not self.filename.lower().endswith((".docx", ".pptx", ".xlsx")):
                 self._archive = Archive(self.path)
                 self._find_pages(self._archive)
-        elif self._first_bytes(self.filename).startswith(b"PK\x03\x04"):  # the directory at its end is missing
+        elif head.startswith(b"PK\x03\x04"):  # the directory at its end is missing
             raise ImportRefused("The ZIP is broken. Download the export again.")
-        elif _is_packed(self._first_bytes(self.filename)):
+        elif head.startswith(_PACKED):
             raise ImportRefused("This archive is not a ZIP. Unpack it, and upload its files, or pack them as a ZIP.")
         elif span := span_of(self.path):
             self._pages[self.filename] = self.path, span
@@ -276,11 +279,6 @@ class Upload:
             self._archive.close()
         if self._unpacked is not None:
             self._unpacked.close()
-
-
-def _is_packed(data: bytes) -> bool:
-    """Return whether a file is an archive of another kind, by its first bytes: zstd, 7z, RAR."""
-    return data.startswith((b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07"))
 
 
 def _rows(data: bytes) -> Iterator[Any]:

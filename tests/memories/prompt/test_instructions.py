@@ -7,7 +7,8 @@ from webapp.accounts.models import User
 from webapp.chat.context.composition import compose
 from webapp.chat.context.values import Context, Message
 from webapp.conversations.models import Conversation
-from webapp.db.base import db
+from webapp.conversations.service import purge
+from webapp.db.base import db, write_transaction
 from webapp.memories.prompt.always_used import AlwaysUsed
 
 
@@ -95,7 +96,7 @@ def test_anothers_instructions_are_theirs(app, client, user, make_user, api):
         assert [item.content for item in AlwaysUsed.read(user.user_id).instructions(theirs)] == ["Always metric."]
 
 
-def test_only_an_instruction_is_limited_to_a_conversation(client):
+def test_only_an_instruction_is_limited_to_a_conversation(app, client):
     conversation = conversation_of(client)
     body = {"memory_type": "fact", "content": "I sail.", "only_conversation_id": conversation}
     assert client.post("/api/memories", json=body).status_code == 422
@@ -103,4 +104,10 @@ def test_only_an_instruction_is_limited_to_a_conversation(client):
     assert kept["only_conversation_id"] == conversation
     path = f"/api/memories/{kept['memory_id']}"
     assert client.put(path, json={"memory_type": "fact"}).status_code == 422
-    assert client.put(path, json={"only_conversation_id": None}).json["only_conversation_id"] is None
+    wider = client.put(path, json={"content": "Answer in prose.", "only_conversation_id": None}).json
+    assert wider["only_conversation_id"] is None
+    with app.app_context(), write_transaction():
+        purge([conversation])
+    restored = client.post(f"{path}/restore", json={"revision": 1})
+    assert restored.status_code == 200, restored.text
+    assert (restored.json["content"], restored.json["only_conversation_id"]) == ("Answer in verse.", None)

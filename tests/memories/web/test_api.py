@@ -215,7 +215,7 @@ def test_the_profile_is_a_view_of_facts(app, client, user, model):
     assert told["name"] == "Ada" and told["source"] == "user_input" and told["updated_at"]
     assert client.put("/api/profile", json={"name": "Ada Lovelace"}).json["birthday"] == "1815-12-10"
     assert client.put("/api/profile", json={"birthday": None}).json["birthday"] == "1815-12-10", "null leaves it"
-    for wrong in ("soon", "1990-13-01", "2999-01-01", "19900514"):
+    for wrong in ("soon", "1990-13-01", "2999-01-01", "19900514", "1990-W20-1"):
         assert client.put("/api/profile", json={"birthday": wrong}).status_code == 422
     assert client.put("/api/profile", json={"birthday": ""}).json["birthday"] is None
     assert client.put("/api/profile", json={"shoe_size": 4}).status_code == 422

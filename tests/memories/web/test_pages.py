@@ -259,6 +259,8 @@ def test_the_panel_says_that_something_waits_and_lists_it_nowhere(app, browser, 
     wrong = post_form(browser, f"/memories/{row.memory_id}/review", headers=HTMX, decision="sing")
     assert wrong.status_code == 422
     assert "Choose one of the answers" in wrong.text
+    early = post_form(browser, f"/memories/{row.memory_id}/review", headers=HTMX, decision="until", until="1066-10-14")
+    assert "between 1970 and 2038" in early.text
     kept = post_form(browser, f"/memories/{row.memory_id}/review", headers=HTMX, decision="accept")
     assert "I may like tea" in kept.text
     assert not memories_of(app, user.user_id)[0].needs_review

@@ -21,7 +21,7 @@ FULL_EXCERPTS = 1
 MIN_TOKENS = 6
 """With fewer tokens than this left, nothing more is added."""
 PRESENT = "in the prompt already"
-_SAID_END = Segment("</said>")
+_SAID_END, _ITEM_END = Segment("</said>"), Segment("</item>")
 NO_ROOM = "over the section's budget"
 
 
@@ -37,23 +37,12 @@ class Excerpt:
         words: Sequence[Segment]
         if first.group:
             words = join_segments("\n", (_piece_line(piece) for piece in _merge(self.pieces)))
-            return [
-                Segment("<said"),
-                Segment(f' on="{attribute(first.source)}"', ""),
-                Segment(">"),
-                *words,
-                _SAID_END,
-            ]
-        is_memory = first.kind == "memory"
+            return [Segment(f'<said on="{attribute(first.source)}">', "<said>"), *words, _SAID_END]
+        start = f'<item n="{number}" kind="{first.kind}"'
         source = f' source="{attribute(first.source)}"' if first.source else ""
         words = _piece_line(first) if first.kind == "message" else _full_line(first)
-        return [
-            Segment(f'<item n="{number}" kind="{attribute(first.kind)}"'),
-            Segment(source, None if is_memory else ""),
-            Segment(">"),
-            *words,
-            Segment("</item>"),
-        ]
+        stored = f"{start}{source}>" if first.kind == "memory" else f"{start}>"
+        return [Segment(f"{start}{source}>", stored), *words, _ITEM_END]
 
 
 @dataclass(slots=True)

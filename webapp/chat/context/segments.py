@@ -6,6 +6,7 @@ A quoted memory, summary or message is stored as a mark that names it, so that d
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from webapp.files.picture import Picture, with_parts
@@ -32,6 +33,7 @@ class Segment(NamedTuple):
 
 
 Line = Sequence[Segment]
+_TEXT_OF = attrgetter("text")
 
 
 def memory_mark(memory_id: int, revision: int) -> str:
@@ -54,7 +56,7 @@ def filled_mark(placeholder: str) -> str:
 
 
 def model_text(segments: Iterable[Segment]) -> str:
-    return "".join([segment.text for segment in segments])
+    return "".join(map(_TEXT_OF, segments))
 
 
 def tokens_of(segments: Iterable[Segment]) -> int:
@@ -70,7 +72,7 @@ def join_segments(separator: str, texts: Iterable[Line]) -> list[Segment]:
     """Return texts with a separator between them; empty ones are left out."""
     result: list[Segment] = []
     for text in texts:
-        if any(segment.text for segment in text):
+        if any(map(_TEXT_OF, text)):
             result += [Segment(separator), *text] if result else text
     return result
 

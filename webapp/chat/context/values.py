@@ -89,7 +89,7 @@ class Chunk:
     level: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, like FoundPassage
 class RetrievedPassage:
     """A passage found for this turn; `kind` is memory, chunk, message or document, `source` is shown to the model.
 

@@ -3,7 +3,7 @@
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -83,7 +83,7 @@ def chat(
     body: dict[str, Any] = {"conversation_id": conversation_id, "space_id": space_id, "model": model}
     body["file_ids"] = [_attach(api, path) for path in files]
     if text:
-        reply = _ask(api, {**body, "message": text}, show=_ignore if as_json else _piece)
+        reply = _ask(api, {**body, "message": text}, is_shown=not as_json)
         _end(reply, as_json)
     else:
         _converse(api, body, as_json)
@@ -102,7 +102,7 @@ def _converse(api: Server, body: dict[str, Any], as_json: bool) -> None:
         if not line:
             continue
         try:
-            reply = _ask(api, {**body, "message": line}, show=_ignore if as_json else _piece)
+            reply = _ask(api, {**body, "message": line}, is_shown=not as_json)
         except _Stopped as stopped:
             reply = stopped.reply
         _end(reply, as_json)
@@ -117,14 +117,14 @@ class _Stopped(click.exceptions.Exit):
         self.reply = reply
 
 
-def _ask(api: Server, body: dict[str, Any], show: Callable[[str], None]) -> Reply:
-    """Send a message and follow its reply to the end; a broken connection is resumed."""
+def _ask(api: Server, body: dict[str, Any], *, is_shown: bool) -> Reply:
+    """Send a message and follow its reply to the end, shown as it comes; a broken connection is resumed."""
     reply, key = Reply(), uuid.uuid4().hex
     fields = {name: value for name, value in body.items() if value not in (None, [])}
     try:
         for left in reversed(range(MAX_RESUMES + 1)):
             try:
-                if _follow(_stream(api, reply, fields, key), reply, show):
+                if _follow(_stream(api, reply, fields, key), reply, is_shown=is_shown):
                     return reply
             except BrokenStream:
                 pass
@@ -148,7 +148,7 @@ def _stream(api: Server, reply: Reply, body: dict[str, Any], key: str) -> Iterat
     return api.events("GET", f"/api/chat/turns/{reply.turn_id}/stream", headers=headers)
 
 
-def _follow(events: Iterator[tuple[str, str, Any]], reply: Reply, show: Callable[[str], None]) -> bool:
+def _follow(events: Iterator[tuple[str, str, Any]], reply: Reply, *, is_shown: bool) -> bool:
     """Take in events; returns whether the reply has ended. Raises ClientError if it failed."""
     for name, event_id, data in events:
         reply.event_id = event_id or reply.event_id
@@ -156,7 +156,8 @@ def _follow(events: Iterator[tuple[str, str, Any]], reply: Reply, show: Callable
             reply.turn_id, reply.conversation_id = data["assistant_message_id"], data["conversation_id"]
         elif name == "delta":
             reply.text += data["text"]
-            show(data["text"])
+            if is_shown:
+                output.say(data["text"], end="")
         elif name == "done":
             reply.message = data["message"]
             return True
@@ -172,14 +173,6 @@ def _end(reply: Reply, as_json: bool) -> None:
     if not reply.text.endswith("\n"):
         output.say("")
     output.note(f"[conversation {reply.conversation_id}]")
-
-
-def _piece(text: str) -> None:
-    output.say(text, end="")
-
-
-def _ignore(_text: str) -> None:
-    """Show nothing: the JSON is printed at the end."""
 
 
 def _attach(api: Server, path: Path) -> int:

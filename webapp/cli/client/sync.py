@@ -45,10 +45,10 @@ def sync(folder: Path, space: str, dry_run: bool, yes: bool, as_json: bool) -> N
     if not sync_of.files and sync_of.synced and not (yes or dry_run):
         raise ClientError("The folder is empty. Use --yes to remove all of its documents.", USAGE)
     results: dict[str, list[str]] = {"added": [], "replaced": [], "removed": [], "refused": []}
-    for deed, name, why in sync_of.run(dry_run):
-        results[deed].append(name)
+    for action, name, why in sync_of.run(dry_run):
+        results[action].append(name)
         if not as_json:
-            output.say(f"{deed}\t{name}" + (f"\t{why}" if why else ""))
+            output.say(f"{action}\t{name}" + (f"\t{why}" if why else ""))
     if as_json:
         output.dump(results)
     elif not any(results.values()):
@@ -81,10 +81,10 @@ class _Sync:
             old = entry["document_id"] if entry and entry["document_id"] in documents else by_title.get(name)
             try:
                 new_id = 0 if dry_run else self._add(name)
-            except ClientError as trouble:
-                if trouble.status not in UNACCEPTABLE:
+            except ClientError as error:
+                if error.status not in UNACCEPTABLE:
                     raise
-                yield "refused", name, trouble.format_message()
+                yield "refused", name, error.format_message()
                 continue
             yield "replaced" if old else "added", name, ""
             if not dry_run:

@@ -256,7 +256,7 @@ def _present(user_id: int, changes: Sequence[Change]) -> Current:
         if change.before and (slot := change.before.slot):
             fields = change.before.fields
             places[fields.get("fact_key"), fields.get("category"), fields.get("space_id")] = slot
-    holders = key_holders(user_id, places) if places else {}
+    holders = key_holders(user_id, places)
     tombstones = tombstone_set(user_id)
     return Current(
         memories={row.memory_id: Snapshot(row.revision, snapshot(row)) for row in rows},

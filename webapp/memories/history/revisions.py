@@ -96,10 +96,10 @@ def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
     return memory
 
 
-def drop_evidence(*conditions: Any) -> None:
+def drop_evidence(condition: ColumnElement[bool]) -> None:
     """Delete evidence rows and recount what their memories have left."""
-    ids = set(db.session.scalars(select(MemoryEvidence.memory_id).where(*conditions)))
-    db.session.execute(delete(MemoryEvidence).where(*conditions).execution_options(synchronize_session=False))
+    ids = set(db.session.scalars(select(MemoryEvidence.memory_id).where(condition)))
+    db.session.execute(delete(MemoryEvidence).where(condition).execution_options(synchronize_session=False))
     recount(ids)
 
 
@@ -116,8 +116,9 @@ def is_forgotten(tombstones: TombstoneSet, fields: Mapping[str, Any]) -> bool:
 
 
 def restore_fields(memory: Memory, fields: Mapping[str, Any]) -> None:
-    """Set the fields of a snapshot; a reference to a memory that is gone is dropped."""
-    wording = memory.content
+    """Set the fields of a snapshot; a reference to a memory that is gone is dropped, and a limit to a conversation that
+    is gone is left as it was."""
+    wording, limited_to = memory.content, memory.only_conversation_id
     touch(memory.space_id)
     restore(memory, dict(fields))
     if memory.space_id is not None and not is_member(memory.user_id, memory.space_id):
@@ -127,6 +128,10 @@ def restore_fields(memory: Memory, fields: Mapping[str, Any]) -> None:
             other = getattr(memory, name)
             if other is not None and db.session.get(Memory, other) is None:
                 setattr(memory, name, None)
+        if memory.only_conversation_id not in (None, limited_to):
+            conversation = db.session.get(Conversation, memory.only_conversation_id)
+            if conversation is None or conversation.deleted_at is not None:
+                memory.only_conversation_id = limited_to
     if memory.content != wording:
         memory.embedding = memory.embedding_model = None
     memory.statement_hash = statement_hash(memory.content)

@@ -6,6 +6,7 @@ change.
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -144,16 +145,10 @@ def _pairs(user_id: int) -> list[Pair]:
         .limit(MAX_MEMORIES)
         .execution_options(populate_existing=True)
     ).all()
-    groups: dict[tuple[object, ...], list[Memory]] = {}
+    groups: dict[tuple[object, ...], list[Memory]] = defaultdict(list)
     for row in rows:
-        place = (
-            row.space_id,
-            row.embedding_model,
-            row.visibility,
-            row.only_conversation_id,
-            row.until,
-        )
-        groups.setdefault(place, []).append(row)
+        place = row.space_id, row.embedding_model, row.visibility, row.only_conversation_id, row.until
+        groups[place].append(row)
     pairs = [pair for group in groups.values() for pair in _similar_pairs(group)]
     return sorted(pairs, key=lambda pair: (-pair.cosine, pair.kept_id, pair.other))
 
@@ -203,12 +198,11 @@ def _archive_duplicates(user_id: int, pairs: Sequence[Pair]) -> int:
     for pair in unchanged:
         if not pair.versions.keys() & kept_ids.keys():
             kept_ids[pair.other] = pair.kept_id
-    if not kept_ids:
-        return 0
     archived = [rows[memory_id] for memory_id in sorted(kept_ids)]
     for row in archived:
         row.is_archived, row.superseded_by_id = True, kept_ids[row.memory_id]
-    record_changes(user_id, CAUSE, archived, {"tidied": len(archived)})
+    if archived:
+        record_changes(user_id, CAUSE, archived, {"tidied": len(archived)})
     return len(archived)
 
 
@@ -220,23 +214,22 @@ def _ask_about(user_id: int, pairs: Sequence[Pair]) -> Sequence[Pair]:
     rows, unchanged = _current_pairs(user_id, pairs)
     said = select(MemoryEvidence.memory_id, func.max(MemoryEvidence.said_at)).group_by(MemoryEvidence.memory_id)
     last_said = dict(db.session.execute(said.where(MemoryEvidence.memory_id.in_(rows))).all())
-    asked: list[Pair] = []
+    unasked: list[Pair] = []
+    waiting: list[Memory] = []
     asked_ids: set[int] = set()
     for pair in unchanged:
-        if len(asked) < MAX_QUESTIONS and not pair.versions.keys() & asked_ids:
-            asked.append(pair)
-            asked_ids |= pair.versions.keys()
-    if not asked:
-        return []
-    all_waiting: list[Memory] = []
-    for pair in asked:
+        if len(waiting) == MAX_QUESTIONS or pair.versions.keys() & asked_ids:
+            unasked.append(pair)
+            continue
+        asked_ids |= pair.versions.keys()
         both = [rows[memory_id] for memory_id in pair.versions]
         both.sort(key=lambda row: (_is_own(row), last_said.get(row.memory_id) or row.created_at, row.memory_id))
-        waiting, other = both
-        waiting.needs_review, waiting.contradicts_id = True, other.memory_id
-        all_waiting.append(waiting)
-    record_changes(user_id, CONTRARY, all_waiting, {"disputed": len(asked)})
-    return [pair for pair in unchanged if pair not in asked]
+        earlier, other = both
+        earlier.needs_review, earlier.contradicts_id = True, other.memory_id
+        waiting.append(earlier)
+    if waiting:
+        record_changes(user_id, CONTRARY, waiting, {"disputed": len(waiting)})
+    return unasked
 
 
 def _current_pairs(user_id: int, pairs: Sequence[Pair]) -> tuple[dict[int, Memory], list[Pair]]:

@@ -1,9 +1,9 @@
 """The input of an extraction: the new messages of a conversation, and the memories that they may be about."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-import numpy as np
 from sqlalchemy import false, select
 
 from webapp.accounts.service import time_zone_of
@@ -13,12 +13,11 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.tool_records import outside_texts
 from webapp.db.base import db
 from webapp.db.index_hints import use_index
-from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
 from webapp.llm.structured import Part, instructions_of
 from webapp.memories.learning import journey_points
 from webapp.memories.learning.later_domains import guide
-from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, OpenPoint, build_extraction
+from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.memories.models import Memory
 from webapp.memories.prompt.conversation_memory import is_extraction_on
 from webapp.memories.prompt.profile import profile_values
@@ -69,16 +68,11 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
     wants_title = conversation.title_source == "none" and any(line.role == "assistant" for line in lines)
     first = next((line.text for line in lines if line.role == "user"), "")
     user_lines = [line for line in lines if line.is_new and line.role == "user"]
-    substance = any(has_substance(line.text, line.text) for line in user_lines)
-    related: Sequence[KnownMemory] = ()
-    profile: dict[str, str] = {}
-    if substance:
-        profile = profile_values(user_id) if space_id is None else {}
-        related = _related_memories(user_id, space_id, [line.message_id for line in lines if line.is_new], user_lines)
-    points: Sequence[OpenPoint] = ()
-    if user_lines:
-        points = guide().open_points(conversation)  # in a guided conversation a bare "no" is an answer
-        substance = substance or bool(points)
+    has_words = any(has_substance(line.text, line.text) for line in user_lines)
+    profile = profile_values(user_id) if has_words and space_id is None else {}
+    new_ids = [line.message_id for line in lines if line.is_new]
+    related = _related_memories(user_id, space_id, new_ids, user_lines) if has_words else []
+    points = guide().open_points(conversation) if user_lines else ()
     parts = [Part(statements.FIELD, {}, prompts.active("extraction").text)]
     if points:
         parts.append(Part(journey_points.FIELD, journey_points.points_schema(), prompts.active("points").text))
@@ -96,7 +90,7 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
         space_id,
         watermark,
         call,
-        substance,
+        has_words or bool(points),  # in a guided conversation a bare "no" is an answer
         wants_title,
         first,
         still_holds,
@@ -161,19 +155,11 @@ def _related_memories(
         ids += newest
     else:
         client = embedder()
-        vectors = _vectors(client, [line.text for line in user_lines[-20:]])
-        if vectors is not None:
+        db.session.remove()
+        with suppress(ModelError):
+            vectors = client.embed_passages([line.text[:2_000] for line in user_lines[-20:]])
             ids += writing.nearest(user_id, space_id, client.model, list(vectors), RELATED_LIMIT)
         ids += writing.important(user_id, space_id, RELATED_LIMIT)
     order = {memory_id: place for place, memory_id in reversed(list(enumerate(ids)))}
     memories = [memory for memory in writing.load_known(list(order)) if memory.is_open and not memory.is_archived]
     return sorted(memories, key=lambda memory: order[memory.ref])
-
-
-def _vectors(client: Embedder, texts: Sequence[str]) -> np.ndarray | None:
-    """Return vectors of the user's messages; None if the embedder is unavailable. Returns the connection first."""
-    db.session.remove()
-    try:
-        return client.embed_passages([text[:2_000] for text in texts])
-    except ModelError:
-        return None

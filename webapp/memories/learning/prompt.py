@@ -136,7 +136,8 @@ def build_extraction(
         for line in reversed(lines)
         if line.message_id not in evidence and (not is_partial or line.message_id < (covers_through or 0))
     ]
-    latest = zip(others, _fit([_row(_context(line)) for line in others], room), strict=False)
+    shown = _fit([_row({"context": line.role, "text": line.text}) for line in others], room)
+    latest = zip(others, shown, strict=False)
     context = {line.message_id: [row] for line, row in latest}
     rows = {message_id: message.rows for message_id, message in evidence.items()} | context
     numbered = [line for line in spoken if line.message_id in evidence for _ in evidence[line.message_id].rows]
@@ -235,10 +236,6 @@ def _message_row(day: Mapping[str, str], number: int, text: str, continued: bool
     return {"message": number, "role": "user", **day, **fields, "text": text}
 
 
-def _context(line: ConversationLine) -> dict[str, Any]:
-    return {"context": line.role, "text": line.text}
-
-
 def _memory(number: int, memory: KnownMemory, zone: tzinfo) -> dict[str, Any]:
     fields: dict[str, Any] = {"key": memory.slot, "value": memory.fact_value} if memory.slot else {}
     if memory.last_moment is not None:
@@ -252,13 +249,8 @@ def _date_field(moment: datetime, zone: tzinfo) -> dict[str, str]:
 
 def _point(point: OpenPoint) -> dict[str, Any]:
     row: dict[str, Any] = {"title": point.title, "goals": point.goals, "known": list(point.known)}
-    fields: dict[str, Any] = {
-        "description": point.description,
-        "complete_when": point.criteria,
-        "keywords": point.keywords,
-    }
-    fields |= {"settled": point.is_settled}
-    return row | {name: value for name, value in fields.items() if value}
+    fields = {"description": point.description, "complete_when": point.criteria, "keywords": point.keywords}
+    return row | {name: value for name, value in (fields | {"settled": point.is_settled}).items() if value}
 
 
 def _row(value: Mapping[str, Any]) -> str:

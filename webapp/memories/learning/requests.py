@@ -49,21 +49,21 @@ class Run:
 
 def request_extraction(user_id: int, conversation_id: int) -> str:
     """Queue a requested extraction; return the job's id, new or waiting. Raises NotFound, Conflict without memory."""
-    from_start = _must_reread(user_id, conversation_id)
+    from_start, after = _first_to_read(user_id, conversation_id)
     run = run_of(conversation_id)
     if run and not run.stopped and progress_of(conversation_id, run.job_id).state == "working":
         return run.job_id
-    _begin(conversation_id, 0 if from_start else None)
+    _begin(conversation_id, after)
     return _queue(conversation_id, {"from_start": True} if from_start else {})
 
 
 def extract_now(user_id: int, conversation_id: int) -> tuple[Result, str | None]:
     """Extract memories at once; return the result and the job for the rest. Raises NotFound, Conflict, ModelError."""
-    from_start = _must_reread(user_id, conversation_id)
+    from_start, after = _first_to_read(user_id, conversation_id)
     with suppress(RedisError):
-        _begin(conversation_id, 0 if from_start else None)
+        _begin(conversation_id, after)
     db.session.rollback()
-    total, after = Result(), 0
+    total = Result()
     for _ in range(SYNC_RUNS):
         total = total.plus(extract(conversation_id, from_start, after))
         after = total.last_id
@@ -179,23 +179,23 @@ def due_extractions() -> Sequence[int]:
     ).all()
 
 
-def _must_reread(user_id: int, conversation_id: int) -> bool:
-    """Return whether to read all again, since nothing is new; always in a legacy, whose summaries keep no record."""
+def _first_to_read(user_id: int, conversation_id: int) -> tuple[bool, int]:
+    """Return whether to read all again, since nothing is new, and the message after which to read.
+
+    In a legacy, whose summaries keep no record, all is read.
+    """
     conversation = get_conversation(user_id, conversation_id)
     if not memory_is_on(conversation):
         raise Conflict("Memory is switched off here.")
     if not conversation.makes_memory:
         raise Conflict("This conversation only reads memory; it does not create any.")
-    if reader_of()(conversation) is not None:
-        return True
-    return not inputs.has_newer(conversation, conversation.extracted_through or 0)
+    watermark = conversation.extracted_through or 0
+    is_all = reader_of()(conversation) is not None or not inputs.has_newer(conversation, watermark)
+    return is_all, 0 if is_all else watermark
 
 
-def _begin(conversation_id: int, base: int | None) -> None:
-    """Drop the record of an earlier run and begin one after a message; after the watermark, if none is given."""
-    if base is None:
-        conversation = db.session.get(Conversation, conversation_id)
-        base = (conversation.extracted_through or 0) if conversation is not None else 0
+def _begin(conversation_id: int, base: int) -> None:
+    """Drop the record of an earlier run and begin one after a message."""
     client, key = redis(), _key(conversation_id)
     with client.pipeline() as pipe:
         pipe.delete(key)

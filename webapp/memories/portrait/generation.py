@@ -14,7 +14,6 @@ from webapp.errors import NotFound
 from webapp.llm.errors import CutOffAnswer, ModelError, split_reason
 from webapp.llm.structured import complete_items, none_is_empty, readable_items
 from webapp.memories.learning.model_call import worker_is_trusted
-from webapp.memories.portrait.models import Portrait
 from webapp.memories.portrait.service import digest_of, row_of, valid_sentences
 from webapp.memories.portrait.subjects import OF_PERSON, Subject
 from webapp.memories.rules.grounding import distinctive_words, is_mostly_grounded, keeps_names_and_numbers, words_found
@@ -35,8 +34,7 @@ def make_portrait(subject: Subject) -> int | None:
 
     Where nothing is known any more, the old portrait is deleted.
     """
-    row = row_of(subject)
-    made_from = row.made_from if row else None
+    made_from = row_of(subject).made_from
     memories = subject.memories() if subject.is_on() else []
     digest = digest_of(memories)
     description = subject.describe() if memories else ("", "")
@@ -83,32 +81,26 @@ def _messages(memories: Sequence[KnownItem], instructions: str, name: str) -> li
 
 
 def _store(subject: Subject, sentences: list[dict[str, Any]], digest: str, model: str | None) -> None:
-    row = _row_to_change(subject)
+    row = row_of(subject, lock=True)
     if row.sentences and sentences != row.sentences:
         row.before = valid_sentences(subject, row.sentences)
     row.sentences, row.made_from, row.made_at = sentences, digest, now()
     row.asked_at, row.model, row.problem = None, model[:200] if model else None, None
+    db.session.add(row)
 
 
 def _erase(subject: Subject) -> None:
     with write_transaction():
         row = row_of(subject, lock=True)
-        if row is not None:
-            row.sentences, row.before = valid_sentences(subject, row.sentences), valid_sentences(subject, row.before)
+        row.sentences, row.before = valid_sentences(subject, row.sentences), valid_sentences(subject, row.before)
 
 
 def _note_problem(subject: Subject, detail: str) -> None:
     with suppress(NotFound), write_transaction():
         subject.lock()
-        _row_to_change(subject).problem = split_reason(detail)[0][:300]
-
-
-def _row_to_change(subject: Subject) -> Portrait:
-    row = row_of(subject, lock=True)
-    if row is None:
-        row = Portrait(**subject.key, sentences=[], before=[])
+        row = row_of(subject, lock=True)
+        row.problem = split_reason(detail)[0][:300]
         db.session.add(row)
-    return row
 
 
 MAX_SENTENCES = 24

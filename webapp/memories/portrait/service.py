@@ -15,7 +15,7 @@ from webapp.errors import Conflict
 from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.models import Memory
 from webapp.memories.portrait.models import Portrait
-from webapp.memories.portrait.subjects import Members, Person, Subject, memory_is_enabled
+from webapp.memories.portrait.subjects import Members, Person, Sentences, Subject, memory_ids_of, memory_is_enabled
 from webapp.memories.prompt.always_used import is_over
 from webapp.memories.schemas import KnownItem
 from webapp.memories.store.copies import without
@@ -70,21 +70,18 @@ def portrait_of(user_id: int, space_id: int | None = None) -> PortraitView:
     subject = _subject(user_id, space_id)
     row = row_of(subject)
     items = subject.memories()
-    sentences = list(row.sentences) if row else []
-    before = list(row.before) if row else []
-    memories = _memories(subject, [*sentences, *before])
-    current, earlier = _filter_valid(sentences, memories), _filter_valid(before, memories)
+    memories = _memories(subject, [*row.sentences, *row.before])
+    current, earlier = _filter_valid(row.sentences, memories), _filter_valid(row.before, memories)
     texts, earlier_texts = {item["text"] for item in current}, {item["text"] for item in earlier}
     ids = list(dict.fromkeys(number for item in current for number, _ in item["memories"]))
-    requested_at = row.asked_at if row else None
     return PortraitView(
-        sentences=[_sentence(item, is_new=bool(before) and item["text"] not in earlier_texts) for item in current],
+        sentences=[_sentence(item, is_new=bool(row.before) and item["text"] not in earlier_texts) for item in current],
         gone=[_sentence(item) for item in earlier if item["text"] not in texts],
         sources=_sources(user_id, [memories[number] for number in ids]),
-        made_at=row.made_at if row else None,
-        is_current=row is not None and row.made_from == digest_of(items),
-        is_coming=requested_at is not None and now() - requested_at < WRITING_TIME and not (row and row.problem),
-        problem=row.problem if row else None,
+        made_at=row.made_at,
+        is_current=row.made_from == digest_of(items),
+        is_coming=row.asked_at is not None and now() - row.asked_at < WRITING_TIME and not row.problem,
+        problem=row.problem,
         is_on=subject.is_on(),
         has_model=has_worker(),
         has_memories=bool(items),
@@ -110,16 +107,17 @@ def ask_for_portrait(user_id: int, space_id: int | None = None) -> None:
         raise Conflict("There is nothing to tell yet: no memory is in use.")
     if not has_worker():
         raise Conflict("No language model is connected that could write it.")
-    row = row_of(subject) or Portrait(**subject.key)
+    row = row_of(subject)
     row.asked_at, row.made_from, row.problem = now(), None, None
     add_row(row)
     enqueue_after_commit("portrait", **subject.key)
 
 
-def row_of(subject: Subject, *, lock: bool = False) -> Portrait | None:
-    """Return the stored portrait as it is now; `lock` holds it until the transaction ends."""
+def row_of(subject: Subject, *, lock: bool = False) -> Portrait:
+    """Return the stored portrait as it is now, or a new one to store; `lock` holds it until the transaction ends."""
     statement = select(Portrait).filter_by(**subject.key).execution_options(populate_existing=True)
-    return db.session.scalar(statement.with_for_update() if lock else statement)
+    row = db.session.scalar(statement.with_for_update() if lock else statement)
+    return row or Portrait(**subject.key, sentences=[], before=[])
 
 
 def spaces_to_portray() -> list[int]:
@@ -141,19 +139,19 @@ def digest_of(memories: Sequence[KnownItem]) -> str:
     return hashlib.sha256(" ".join(revisions).encode()).hexdigest()
 
 
-def valid_sentences(subject: Subject, sentences: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def valid_sentences(subject: Subject, sentences: Sentences) -> list[dict[str, Any]]:
     """Return the sentences whose memories are all in prompts, at the revision they had."""
     return _filter_valid(sentences, _memories(subject, sentences))
 
 
-def _memories(subject: Subject, sentences: Sequence[dict[str, Any]]) -> dict[int, Memory]:
-    ids = {number for item in sentences for number, _ in item["memories"]}
+def _memories(subject: Subject, sentences: Sentences) -> dict[int, Memory]:
+    ids = memory_ids_of(sentences)
     in_use = subject.in_use().where(Memory.memory_id.in_(ids)).execution_options(populate_existing=True)
     rows, moment = db.session.scalars(in_use).all() if ids else (), now()
     return {row.memory_id: row for row in rows if not is_over(row, moment)}
 
 
-def _filter_valid(sentences: Sequence[dict[str, Any]], memories: Mapping[int, Memory]) -> list[dict[str, Any]]:
+def _filter_valid(sentences: Sentences, memories: Mapping[int, Memory]) -> list[dict[str, Any]]:
     return [
         item
         for item in sentences
@@ -203,16 +201,15 @@ def _remove_sentences(
 
 def _repeats(item: dict[str, Any], own_ids: set[int], forgotten_ids: set[int], texts: Collection[str]) -> bool:
     """Return whether a sentence repeats a forgotten memory. One based only on others' memories repeats theirs."""
-    ids = {number for number, _ in item["memories"]}
+    ids = memory_ids_of([item])
     if not ids.isdisjoint(forgotten_ids):
         return True
     return not ids.isdisjoint(own_ids) and without(item["text"], (), texts) != item["text"]
 
 
-def _own_memory_ids(user_id: int, sentences: Collection[dict[str, Any]]) -> set[int]:
-    ids = {number for item in sentences for number, _ in item["memories"]}
-    statement = select(Memory.memory_id).where(Memory.user_id == user_id, Memory.memory_id.in_(ids))
-    return set(db.session.scalars(statement)) if ids else set()
+def _own_memory_ids(user_id: int, sentences: Sentences) -> set[int]:
+    statement = select(Memory.memory_id).where(Memory.user_id == user_id)
+    return set(db.session.scalars(statement.where(Memory.memory_id.in_(memory_ids_of(sentences)))))
 
 
 @portrait_disabled.connect

@@ -1,6 +1,6 @@
 """The subjects of portraits, a person or a space: what is known of each, what may tell of it, and what locks that."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -96,8 +96,7 @@ class Person:
     def hold(self, sentences: Sentences) -> Sentences:
         """Lock what sentences rest on, so that nothing of it is forgotten; return those not forgotten already."""
         versions.begin_change(self.user_id)
-        ids = {number for item in sentences for number, _ in item["memories"]}
-        return _remaining(sentences, dict.fromkeys(ids, self.user_id))
+        return _hold_memories(sentences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +130,7 @@ class Members:
 
     def hold(self, sentences: Sentences) -> Sentences:
         self.lock()
-        ids = {number for item in sentences for number, _ in item["memories"]}
-        rows = db.session.execute(select(Memory.memory_id, Memory.user_id).where(Memory.memory_id.in_(ids))).all()
-        authors = {row.memory_id: row.user_id for row in rows}
-        for user_id in sorted(set(authors.values())):  # in order, as when a space ends
-            versions.lock(user_id)
-        return _remaining(sentences, authors)
+        return _hold_memories(sentences)
 
 
 Subject = Person | Members
@@ -153,8 +147,17 @@ def _lock(statement: Select[int], unknown: str) -> None:
     require(db.session.scalar(statement.with_for_update()), unknown)
 
 
-def _remaining(sentences: Sentences, authors: Mapping[int, int]) -> Sentences:
-    """Return the sentences whose memories have not been forgotten by any of their owners."""
+def memory_ids_of(sentences: Sentences) -> set[int]:
+    """Return the ids of the memories that sentences rest on."""
+    return {number for item in sentences for number, _ in item["memories"]}
+
+
+def _hold_memories(sentences: Sentences) -> Sentences:
+    """Lock the memories of the authors of sentences; return the sentences that none of them has had forgotten."""
+    owners = select(Memory.memory_id, Memory.user_id).where(Memory.memory_id.in_(memory_ids_of(sentences)))
+    authors = dict(db.session.execute(owners).all())
+    for user_id in sorted(set(authors.values())):  # in order, as when a space ends
+        versions.lock(user_id)
     tombstones = {user_id: tombstone_set(user_id) for user_id in set(authors.values())}
 
     def is_forgotten(item: dict[str, Any]) -> bool:

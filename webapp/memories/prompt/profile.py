@@ -43,7 +43,8 @@ def update_profile(user_id: int, changes: ProfileChanges) -> ProfileOut:
             continue  # as documented: an unknown value does not overwrite a known one
         if not value:
             if row is not None:
-                _close(user_id, row)
+                row.valid_to, row.edited_by_user = now(), True
+                record_changes(user_id, "profile", [row], {"retracted": 1})
         elif row is None or row.fact_value != value:
             fields = MemoryFields(
                 memory_type="fact",
@@ -69,9 +70,3 @@ def _facts(user_id: int) -> dict[str, Memory]:
         )
     )
     return {row.fact_key: row for row in rows if row.fact_key}
-
-
-def _close(user_id: int, row: Memory) -> None:
-    row.valid_to = now()
-    row.edited_by_user = True
-    record_changes(user_id, "profile", [row], {"retracted": 1})

@@ -12,7 +12,7 @@ from webapp.errors import Conflict, Invalid
 from webapp.http.validation import Page
 from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.lists import LIST_OPTIONS
-from webapp.memories.models import Memory
+from webapp.memories.models import WAITING, Memory
 from webapp.memories.rules.state import Moment, latest
 from webapp.memories.rules.user_decisions import Decision, is_earlier, settle
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
@@ -40,16 +40,6 @@ def groups_of(user_id: int) -> list[Group]:
     """Return the groups in which memories await the user's decision, newest first."""
     all_groups = [group for _, groups in review_groups.send(None, user_id=user_id) for group in groups]
     return sorted(all_groups, key=lambda group: group.at, reverse=True)
-
-
-def outside_groups(groups: Sequence[Group]) -> list[ColumnElement[bool]]:
-    """Return the condition that a memory belongs to none of some groups."""
-    return [Memory.memory_id.not_in(group.statement) for group in groups]
-
-
-def awaits_decision() -> list[ColumnElement[bool]]:
-    """Return the condition that a memory awaits a decision."""
-    return [Memory.needs_review.is_(True), Memory.is_archived == false(), Memory.is_closed == false()]
 
 
 _COLUMNS = {"superseded_by": "superseded_by_id", "contradicts": "contradicts_id"}
@@ -112,12 +102,13 @@ def others_of(user_id: int, memories: Collection[Memory]) -> dict[int, int]:
     in turn, or the one that has its key; none that has ended."""
     disputed = _open_rivals({row.contradicts_id for row in memories if row.contradicts_id is not None})
     in_use = {row.memory_id: _end_of(row, disputed) for row in memories}
-    places = {row.memory_id: _place_of(row) for row in memories if row.fact_key and in_use[row.memory_id] is None}
-    holders = key_holders(user_id, set(places.values())) if places else {}
-    direct = {row.memory_id: row.contradicts_id for row in memories if row.contradicts_id in disputed}
-    keyed = {memory_id: holders.get(place) for memory_id, place in places.items()}
-    found = {row.memory_id: in_use[row.memory_id] or keyed.get(row.memory_id) for row in memories}
-    found = {memory_id: other or direct.get(memory_id) for memory_id, other in found.items()}
+    holders = key_holders(user_id, {_place_of(row) for row in memories if row.fact_key and not in_use[row.memory_id]})
+
+    def other_of(row: Memory) -> int | None:
+        rival = row.contradicts_id if row.contradicts_id in disputed else None
+        return in_use[row.memory_id] or holders.get(_place_of(row)) or rival
+
+    found = {row.memory_id: other_of(row) for row in memories}
     return {memory_id: other for memory_id, other in found.items() if other is not None and other != memory_id}
 
 
@@ -149,11 +140,13 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
         raise Invalid.field("until", "is needed for this decision")
     if body.other_id is not None:
         get_memory(user_id, body.other_id, lock=True)
-    other_id = _other_of(user_id, memory, body.other_id)
+    other_id = body.other_id or others_of(user_id, [memory]).get(memory_id)
+    if other_id is None and memory.valid_to is not None:
+        other_id = memory.superseded_by_id
     ids = {memory_id, *([other_id] if other_id else [])}
     if memory.fact_key:
         same_key = (*writing.scope_of(user_id, memory.space_id), Memory.fact_key == memory.fact_key)
-        ids.update(db.session.scalars(select(Memory.memory_id).where(*same_key, *awaits_decision()).with_for_update()))
+        ids.update(db.session.scalars(select(Memory.memory_id).where(*same_key, *WAITING).with_for_update()))
     memories = {item.ref: item for item in writing.load_known(ids)}
     other = memories.get(other_id) if other_id else None
     edits = settle(body.decision, memories[memory_id], other, now(), body.until, memories.values())
@@ -209,14 +202,6 @@ def confirm_memory(user_id: int, memory_id: int) -> Memory:
     memory.asserted_at, memory.until = now(), None
     record_changes(user_id, "confirmed", [memory], {"merged": 1})
     return memory
-
-
-def _other_of(user_id: int, memory: Memory, other_id: int | None = None) -> int | None:
-    """Return the other memory of a decision: named, contradicted, holding the key, or its successor."""
-    other = other_id or others_of(user_id, [memory]).get(memory.memory_id)
-    if other is None and memory.valid_to is not None:
-        other = memory.superseded_by_id
-    return other if other != memory.memory_id else None
 
 
 def _place_of(row: Memory) -> Place:

@@ -16,7 +16,7 @@ from webapp.http.paging import Keyset, read_page
 from webapp.http.validation import Page
 from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.lists import LIST_OPTIONS
-from webapp.memories.models import ForgetProposal, Memory
+from webapp.memories.models import WAITING, ForgetProposal, Memory
 from webapp.memories.review import decisions
 from webapp.memories.review.decisions import WaitingMemory
 from webapp.memories.rules.user_decisions import Decision
@@ -131,14 +131,11 @@ def _find(user_id: int, key: str) -> ForgetProposal | WaitingMemory:
 
 
 def _decide(user_id: int, review_item: WaitingMemory, decision: Decision) -> SettlementResult:
-    other_id = review_item.other.memory_id if review_item.other else None
-    body = ReviewDecision(decision=decision, other_id=other_id)
+    body = ReviewDecision(decision=decision, other_id=review_item.other.memory_id if review_item.other else None)
     result = decisions.decide_review(user_id, review_item.memory.memory_id, body)
-    return (
-        SettlementResult("kept", memory=result)
-        if isinstance(result, Memory)
-        else SettlementResult("forgotten", report=result)
-    )
+    if isinstance(result, Memory):
+        return SettlementResult("kept", memory=result)
+    return SettlementResult("forgotten", report=result)
 
 
 def _forget_proposals(user_id: int) -> Select[ForgetProposal, Memory]:
@@ -223,7 +220,7 @@ def archive_expired(moment: datetime, limit: int = 1_000) -> int:
     before = moment - EXPIRES_AFTER
     with write_transaction():
         db.session.execute(delete(ForgetProposal).where(ForgetProposal.created_at < before))
-    stale = [*decisions.awaits_decision(), Memory.updated_at < before]
+    stale = [*WAITING, Memory.updated_at < before]
     people = db.session.scalars(select(Memory.user_id).where(*stale).distinct().limit(limit)).all()
     db.session.rollback()
     count = 0

@@ -1,7 +1,7 @@
 """The parts of a list of memories by state, kind, category and space, each with how many it holds."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import CompoundSelect, Row, Select, func, literal, select, union_all
@@ -114,14 +114,10 @@ def _states(filters: Filters, part: Callable[[str, Filters, bool], Part]) -> lis
     is_open = filters.show in ("current", "pinned", "review")
     parts = []
     for value, name in texts.STATE_LABELS.items():
-        selection = _set(filters, "show", value)
+        choice = part(_(name), _set(filters, "show", value), filters.show == value)
         if value in ("archived", "past") or not is_open:
-            parts.append(Part(_(name), selection, None, filters.show == value))
-        elif (
-            (choice := part(_(name), selection, filters.show == value)).count != 0
-            or choice.is_chosen
-            or value == "current"
-        ):
+            choice = replace(choice, count=None)
+        if choice.count != 0 or choice.is_chosen or value == "current":
             parts.append(choice)
     return parts
 
@@ -156,13 +152,9 @@ def _count_query(user_id: int, filters: Filters) -> Select[*tuple[Any, ...]]:
         Memory.user_id != user_id,
         *lists.conditions(user_id, state),
     )
-    union = union_all(
-        *(
-            select(rows)
-            for rows in (
-                query.with_only_columns(*_COLUMNS, literal(is_own).label("is_own")).limit(MAX_COUNT + 1).subquery()
-                for query, is_own in ((memories, True), (shared, False))
-            )
-        )
-    ).subquery()
+    parts = [
+        query.with_only_columns(*_COLUMNS, literal(is_own).label("is_own")).limit(MAX_COUNT + 1).subquery()
+        for query, is_own in ((memories, True), (shared, False))
+    ]
+    union = union_all(*map(select, parts)).subquery()
     return select(*union.c, func.count().label("number")).group_by(*union.c)

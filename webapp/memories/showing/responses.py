@@ -13,7 +13,7 @@ from webapp.memories.store.forgetting import ForgetReport
 from webapp.memories.store.journal import TIME_FIELDS
 
 
-class MemoryOut(BaseModel):
+class MemoryOut(Output):
     memory_id: int
     user_id: int
     memory_type: str
@@ -48,10 +48,9 @@ class MemoryOut(BaseModel):
 
     @classmethod
     def of(cls, row: Memory, score: float | None = None) -> "MemoryOut":
-        values = {name: getattr(row, name) for name in cls.model_fields if name != "score"}
         # Single-precision columns: 0.95 comes back as 0.949999988.
-        values |= {"confidence": round(row.confidence, 4), "importance": round(row.importance, 4)}
-        return cls(**values, score=None if score is None else round(score, 4))
+        rounded = {"confidence": round(row.confidence, 4), "importance": round(row.importance, 4)}
+        return cls.from_row(row, **rounded, score=None if score is None else round(score, 4))
 
     @classmethod
     def for_reader(cls, row: Memory, reader_id: int, score: float | None = None) -> "MemoryOut":

@@ -2,16 +2,17 @@
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from sqlalchemy import select
 
 from webapp.db.base import db, now
 from webapp.memories.models import Memory
-from webapp.memories.rules.kinds import CONTENT_MAX, VALUE_MAX, canonical_fact_key, canonical_value, category_of
+from webapp.memories.rules.kinds import CONTENT_MAX, VALUE_MAX, canonical_fact_key, category_of
 from webapp.memories.rules.secrets import find_secret
+from webapp.memories.rules.state import Draft
 from webapp.memories.rules.tombstones import TombstoneSet
 from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal, statement_hash
@@ -37,22 +38,6 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class KeyedFact:
-    """A fact with a key, in use; or what a statement says of such a key."""
-
-    key: str
-    category: str | None
-    value: str | None
-    content: str
-
-    def agrees_with(self, other: "KeyedFact") -> bool:
-        """Return whether both give one key the same value."""
-        return self.key == other.key and canonical_value(self.value, self.content) == canonical_value(
-            other.value, other.content
-        )
-
-
-@dataclass(frozen=True)
 class ProposalCounts:
     """Counts of statements that were proposed, already known, once forgotten, secrets or empty; and the change set."""
 
@@ -75,37 +60,25 @@ def propose(user_id: int, proposals: Iterable[Proposal], *, cause: str, space_id
     forgotten: set[str] = set()
     rows: list[Memory] = []
     pieces = [(item, piece, statement_hash(piece)) for item in proposals for piece in _pieces(item.content)]
-    known = _stored_hashes(user_id, [digest for _, _, digest in pieces])
+    hashes = [digest for _, _, digest in pieces]
+    stored = select(Memory.statement_hash).where(Memory.user_id == user_id, Memory.statement_hash.in_(hashes))
+    known = set(db.session.scalars(stored))
     facts = _facts_in_use(user_id, space_id)
+    values = {(fact.slot, fact.value) for fact in facts}
     similar = defaultdict(list)
-    for memory in facts:
-        similar[_start(memory.content)].append(memory)
+    for fact in facts:
+        similar[_start(fact.content)].append(fact)
     for item, piece, digest in pieces:
-        fact = fact_in(item, piece, similar[_start(piece)])
-        outcome = "known" if piece and digest in known else _outcome(piece, fact, tombstones)
-        if fact and outcome == "proposed" and any(fact.agrees_with(memory) for memory in facts):
-            outcome = "known"
+        draft = _draft(item, piece, similar[_start(piece)])
+        outcome = "known" if piece and digest in known else _outcome(draft, tombstones, values)
         counts[outcome] += 1
-        forgotten.update([piece] if outcome == "forgotten" else [])
-        if outcome != "proposed":
-            continue
-        known.add(digest)
-        row = Memory(
-            user_id=user_id,
-            memory_type=item.kind,
-            content=piece,
-            until=item.until,
-            space_id=space_id,
-            needs_review=True,
-            origin="import",
-            confidence=CONFIDENCE,
-            fact_key=fact.key if fact else None,
-            category=fact.category if fact else None,
-            fact_value=fact.value if fact else None,
-            asserted_at=item.at or now(),
-            statement_hash=digest,
-        )
-        rows.append(row)
+        if outcome == "forgotten":
+            forgotten.add(piece)
+        elif outcome == "proposed":
+            known.add(digest)
+            place = {"user_id": user_id, "space_id": space_id}
+            moment = item.at or now()
+            rows.append(Memory(**vars(draft), **place, needs_review=True, asserted_at=moment, statement_hash=digest))
     return ProposalCounts(dict(counts), _store(user_id, cause, rows), frozenset(forgotten))
 
 
@@ -120,58 +93,48 @@ def _store(user_id: int, cause: str, rows: list[Memory]) -> int | None:
     return journal.close({"added": len(rows), "in_review": len(rows)}).change_set_id
 
 
-def fact_in(item: Proposal, piece: str, facts: Iterable[KeyedFact]) -> KeyedFact | None:
-    """Return a statement's key and value: its own, or those of a fact in use that it begins like."""
+def _draft(item: Proposal, piece: str, facts: Iterable[Draft]) -> Draft:
+    """Return a statement as a memory, under its own key or that of a fact in use that it begins like."""
+    draft = Draft(item.kind, piece, until=item.until, confidence=CONFIDENCE, origin="import")
     if key := canonical_fact_key(item.key):
-        return KeyedFact(key, category_of(key, None), (item.value or "")[:VALUE_MAX] or None, piece)
+        value = (item.value or "")[:VALUE_MAX] or None
+        return replace(draft, fact_key=key, category=category_of(key, None), fact_value=value)
     piece_words = words(piece)
-    for fact in facts:
-        fact_words = words(fact.content)
-        start = len(os.path.commonprefix([piece_words, fact_words]))
-        name = words(fact.key.rpartition("/")[2].replace("_", " "))
-        tails = piece_words[start:], fact_words[start:]
-        if (
-            set(name) <= set(piece_words[:start])
-            and all(tails)
-            and (tails[1] == words(fact.value or "") or _similar_statement(*tails))
-        ):
-            return KeyedFact(fact.key, fact.category, None, piece)
-    return None
+    fact = next((fact for fact in facts if _is_about(piece_words, fact)), None)
+    return draft if fact is None else replace(draft, fact_key=fact.fact_key, category=fact.category)
+
+
+def _is_about(piece_words: list[str], fact: Draft) -> bool:
+    """Return whether words begin like a fact, with its name, and go on where its value stands, or with such numbers."""
+    fact_words = words(fact.content)
+    start = len(os.path.commonprefix([piece_words, fact_words]))
+    name = words((fact.fact_key or "").rpartition("/")[2].replace("_", " "))
+    rest, value = piece_words[start:], fact_words[start:]
+    numbers, numbers_of_value = ([word.isdigit() for word in tail] for tail in (rest, value))
+    is_alike = numbers == numbers_of_value and any(numbers)
+    has_name = set(name) <= set(piece_words[:start])
+    return has_name and bool(rest and value) and (is_alike or value == words(fact.fact_value or ""))
 
 
 def _start(text: str) -> str:
     return next(iter(words(text)), "")
 
 
-def _similar_statement(left: list[str], right: list[str]) -> bool:
-    numbers = [[word.isdigit() for word in side] for side in (left, right)]
-    return numbers[0] == numbers[1] and any(numbers[0])
+def _facts_in_use(user_id: int, space_id: int | None) -> list[Draft]:
+    fields = (Memory.memory_type, Memory.content, Memory.category, Memory.fact_key, Memory.fact_value)
+    statement = select(*fields).where(Memory.user_id == user_id, Memory.space_slot == (space_id or 0))
+    return [Draft(*row) for row in db.session.execute(statement.where(Memory.current_slot.is_not(None)))]
 
 
-def _facts_in_use(user_id: int, space_id: int | None) -> list[KeyedFact]:
-    rows = db.session.execute(
-        select(Memory.fact_key, Memory.category, Memory.fact_value, Memory.content).where(
-            Memory.user_id == user_id, Memory.space_slot == (space_id or 0), Memory.current_slot.is_not(None)
-        )
-    )
-    return [KeyedFact(key, category, value, content) for key, category, value, content in rows if key]
-
-
-def _outcome(piece: str, fact: KeyedFact | None, tombstones: TombstoneSet) -> str:
-    if not piece:
+def _outcome(draft: Draft, tombstones: TombstoneSet, values: Collection[tuple[str | None, str]]) -> str:
+    if not draft.content:
         return "empty"
-    key, value = (fact.key, fact.value) if fact else (None, None)
-    if tombstones.forbids(piece, key, value) or tombstones.quotes_in(piece):
+    statement = draft.content, draft.fact_key, draft.fact_value
+    if tombstones.forbids(*statement) or tombstones.quotes_in(draft.content):
         return "forgotten"
-    return "secret" if find_secret(piece, key, value) else "proposed"
-
-
-def _stored_hashes(user_id: int, hashes: list[str]) -> set[str]:
-    return set(
-        db.session.scalars(
-            select(Memory.statement_hash).where(Memory.user_id == user_id, Memory.statement_hash.in_(hashes))
-        )
-    )
+    if find_secret(*statement):
+        return "secret"
+    return "known" if (draft.slot, draft.value) in values else "proposed"
 
 
 def _pieces(text: str) -> list[str]:

@@ -19,9 +19,7 @@ from webapp.memories.rules.state import (
     Effect,
     Evidence,
     Flag,
-    Insert,
     KnownMemory,
-    Revise,
     SourceMessage,
     State,
     apply_effect,
@@ -82,22 +80,16 @@ def candidates(
     keys = {key for item in operations if (key := canonical_fact_key(item.fact_key, item.category))}
     hashes = {statement_hash(item.content) for item in operations if item.content}
     statement = select(Memory.memory_id).where(*scope)
-    # One index each: with both in one statement, SQLite reads all of the user's memories.
-    ids = set(db.session.scalars(use_index(statement.where(Memory.fact_key.in_(keys)), Memory, "ix_memories_fact_key")))
-    ids |= set(
-        db.session.scalars(
-            use_index(statement.where(Memory.statement_hash.in_(hashes)), Memory, "ix_memories_statement")
-        )
-    )
+    named = {"fact_key": Memory.fact_key.in_(keys), "statement": Memory.statement_hash.in_(hashes)}
+    ids: set[int] = set()
+    for name, condition in named.items():  # with both in one statement, SQLite reads all of the user's memories
+        ids.update(db.session.scalars(use_index(statement.where(condition), Memory, f"ix_memories_{name}")))
     earlier = select(MemoryRevision.memory_id).where(MemoryRevision.statement_hash.in_(hashes))
-    ids |= set(db.session.scalars(use_primary_key(statement.where(Memory.memory_id.in_(earlier)), Memory)))
+    ids.update(db.session.scalars(use_primary_key(statement.where(Memory.memory_id.in_(earlier)), Memory)))
     ids |= memories_from_messages(user_id, space_id, message_ids)
     # The memories that candidates refer to are needed too.
-    ties = db.session.execute(
-        select(Memory.superseded_by_id, Memory.contradicts_id).where(Memory.memory_id.in_(ids))
-    ).all()
-    ids |= {ref for pair in ties for ref in pair if ref is not None}
-    return ids
+    ties = select(Memory.superseded_by_id, Memory.contradicts_id).where(Memory.memory_id.in_(ids))
+    return ids | {ref for pair in db.session.execute(ties) for ref in pair if ref is not None}
 
 
 def load_state(
@@ -190,22 +182,21 @@ def apply_plan(
         before = memories.get(effect.ref)
         apply_effect(memories, effect)
         after = memories[effect.ref]
-        is_new = before is None
-        if is_new:
+        if before is None:
             rows[effect.ref] = _row(after, journal, space_id)
         memory = rows[effect.ref]
         ids = {ref: row.memory_id for ref, row in rows.items()}
         if before is None or replace(after, evidence=before.evidence) != before:
-            _apply_effect(memory, after, ids)
+            for name in _COPIED_FIELDS:
+                setattr(memory, name, getattr(after, name))
+            _refer(memory, after, ids)
             if before is None or after.content != before.content:
-                vector = _vector_of(effect, vectors.by_text)
+                vector = vectors.by_text.get(after.content) if after.embedding is None else after.embedding
                 memory.embedding = vector.astype(np.float32).tobytes() if vector is not None else None
                 memory.embedding_model = vectors.model if vector is not None else None
             add_row(memory)
-            if is_new:
-                journal.record_creation(memory)
-            else:
-                journal.record_change(memory)
+            record = journal.record_creation if before is None else journal.record_change
+            record(memory)
         if any(ref is not None and ref < 0 and ref not in ids for ref in (after.superseded_by, after.contradicts)):
             waiting_memories.append(memory)
         if not isinstance(effect, Flag):
@@ -220,7 +211,7 @@ def apply_plan(
 
 
 def _row(memory: KnownMemory, journal: Journal, space_id: int | None) -> Memory:
-    """Return a row for a new memory; `_apply_effect` fills in its content."""
+    """Return a row for a new memory, without what it says."""
     first = memory.evidence[0] if memory.evidence else None
     return Memory(
         user_id=journal.change_set.user_id,
@@ -237,13 +228,6 @@ def _row(memory: KnownMemory, journal: Journal, space_id: int | None) -> Memory:
     )
 
 
-def _apply_effect(memory: Memory, source: KnownMemory, ids: Mapping[int, int]) -> None:
-    """Copy a memory's state after an effect into its row; references become ids where these exist."""
-    for name in _COPIED_FIELDS:
-        setattr(memory, name, getattr(source, name))
-    _refer(memory, source, ids)
-
-
 def _refer(memory: Memory, source: KnownMemory, ids: Mapping[int, int]) -> None:
     """Point a row to its successor and to what it contradicts, as far as these have ids yet."""
 
@@ -251,12 +235,6 @@ def _refer(memory: Memory, source: KnownMemory, ids: Mapping[int, int]) -> None:
         return ref if ref is None or ref > 0 else ids.get(ref)
 
     memory.superseded_by_id, memory.contradicts_id = id_of(source.superseded_by), id_of(source.contradicts)
-
-
-def _vector_of(effect: Effect, vectors: Mapping[str, np.ndarray]) -> np.ndarray | None:
-    if not isinstance(effect, Insert | Revise):
-        return None
-    return effect.embedding if effect.embedding is not None else vectors.get(effect.draft.content)
 
 
 def _add_evidence(memory: Memory, evidence: Sequence[Evidence], journal: Journal) -> None:

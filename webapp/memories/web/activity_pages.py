@@ -13,6 +13,7 @@ from webapp.conversations.pages import CHANGED as LIST_CHANGED, commit_and_tell
 from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
+from webapp.http.forms import sentences
 from webapp.http.validation import PageQuery, parse_id
 from webapp.http.views import (
     PageBlueprint,
@@ -29,7 +30,7 @@ from webapp.memories.history import change_sets, revisions
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.prompt import conversation_memory
 from webapp.memories.review import decisions
-from webapp.memories.review.decisions import groups_of, outside_groups
+from webapp.memories.review.decisions import groups_of
 from webapp.memories.schemas import MemoryChanges, ReviewDecision
 from webapp.memories.showing import cards, texts
 from webapp.memories.showing.change_lines import ChangeLine
@@ -210,7 +211,8 @@ def _review(error: str = "") -> str:
             condition = Memory.memory_id.in_(group.statement)
             return show_queue(place, group.count, condition, part=place, error=error, group=group)
     count = cards.counts(current_user_id()).review - sum(group.count for group in groups)
-    return show_queue(url_for(".review"), count, *outside_groups(groups), error=error, groups=groups)
+    ungrouped = [Memory.memory_id.not_in(group.statement) for group in groups]
+    return show_queue(url_for(".review"), count, *ungrouped, error=error, groups=groups)
 
 
 def _decision() -> ReviewDecision:
@@ -223,8 +225,9 @@ def _decision() -> ReviewDecision:
             raise Invalid("Give the date as year, month and day.") from None
     try:
         return ReviewDecision(decision=form.get("decision"), other_id=form.get("other_id") or None, until=until)
-    except ValidationError:
-        raise Invalid("Choose one of the answers.") from None
+    except ValidationError as error:
+        wrong_day = sentences(error, {"until": N_("The last day")}).get("until")
+        raise Invalid(wrong_day or "Choose one of the answers.") from None
 
 
 def _error_text(error: Invalid | Conflict) -> str:

@@ -15,7 +15,7 @@ from webapp.conversations.service import get_conversation
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.extensions import redis
-from webapp.http.forms import first_sentence, read_form, sentences
+from webapp.http.forms import read_form, sentences
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -35,6 +35,7 @@ CHANGED = "memories:changed"
 CORRECTED = f"{CHANGED}, memories:corrected"
 """The events after the person changed memory by hand: what replies show as remembered is fetched again, too."""
 _SHOWN_STATES = re.compile(r"(\d{1,18}) ?([\w. ]*)", re.ASCII)
+_KEY_TAKEN = N_("There is already a memory for this. Change that one, or archive it first.")
 LABELS = N_({"content": "The memory", "category": "The category", "memory_type": "The kind", "until": "The last day"})
 
 
@@ -114,8 +115,11 @@ def list_memories() -> ViewResult:
 
 @blueprint.get("/memories/new")
 def new() -> ViewResult:
-    template = "memories/_add.html" if wants_partial() else "memories/add.html"
-    return render_template(template, errors={}, values={}, is_open="closed" not in request.args)
+    return _render_form(errors={}, values={}, is_open="closed" not in request.args)
+
+
+def _render_form(**context: Any) -> str:
+    return render_template("memories/_add.html" if wants_partial() else "memories/add.html", **context)
 
 
 @blueprint.post("/memories")
@@ -124,9 +128,7 @@ def create() -> ViewResult:
     try:
         row = service.create_memory(current_user_id(), read_form(MemoryFields))
     except Invalid as error:
-        context = {"errors": sentences(error, LABELS), "values": request.form, "is_open": True}
-        template = "memories/_add.html" if wants_partial() else "memories/add.html"
-        return render_template(template, **context), 422
+        return _render_form(errors=sentences(error, LABELS), values=request.form, is_open=True), 422
     db.session.commit()
     if not wants_partial():
         return commit_and_redirect(url_for(".page"), _("Remembered."))
@@ -163,11 +165,13 @@ def save(memory_id: int) -> ViewResult:
     except (Invalid, Conflict) as error:
         db.session.rollback()
         card = cards.card(current_user_id(), memory_id)
-        problems = sentences(error, LABELS) if isinstance(error, Invalid) else {"": _reason(error)}
-        context = {"card": card, "errors": problems, "values": request.form, "clash": isinstance(error, Conflict)}
+        problems = {"": _KEY_TAKEN if error.errors else error.detail}
+        if isinstance(error, Invalid):
+            problems = sentences(error, LABELS)
+        context = {"errors": problems, "values": request.form, "clash": isinstance(error, Conflict)}
         if wants_partial():
-            return render_template("memories/_edit.html", **context), 422
-        return _render_memory(card, editing=True, **{key: context[key] for key in ("errors", "values", "clash")}), 422
+            return render_template("memories/_edit.html", card=card, **context), 422
+        return _render_memory(card, editing=True, **context), 422
     return _show_card(memory_id, _("Saved as revision %(revision)s", revision=row.revision))
 
 
@@ -225,8 +229,7 @@ def restore(memory_id: int) -> ViewResult:
 
 def _own_card(memory_id: int) -> cards.Card:
     """Return a memory of the user's own; memories that others share can be read, not changed."""
-    service.get_memory(current_user_id(), memory_id)
-    return cards.card(current_user_id(), memory_id)
+    return cards.cards_of(current_user_id(), [service.get_memory(current_user_id(), memory_id)])[0]
 
 
 def _render_memory(card: cards.Card, **context: Any) -> str:
@@ -254,12 +257,6 @@ def fragment(template: str, **context: Any) -> ViewResult:
     response = current_app.make_response(render_template(template, **context))
     response.headers["HX-Trigger"] = CORRECTED
     return response
-
-
-def _reason(error: Conflict) -> str:
-    if error.errors:
-        return N_("There is already a memory for this. Change that one, or archive it first.")
-    return error.detail or first_sentence(sentences(Invalid(error.detail), LABELS).values())
 
 
 blueprint.add_globals(

@@ -10,10 +10,10 @@ from webapp.transfer.readers.claude import Claude
 from webapp.transfer.readers.commonplace import Commonplace
 from webapp.transfer.readers.gemini import Gemini
 from webapp.transfer.readers.grok import Grok
-from webapp.transfer.readers.lists import Mem0, Mem0Markdown, MemoryGraph, Notes, OwnMemories, Portable
+from webapp.transfer.readers.lists import MEM0, MEMORY_GRAPH, OWN_MEMORIES, Mem0Markdown, Notes, Portable
 from webapp.transfer.readers.openwebui import OpenWebUI
 from webapp.transfer.readers.pasted_list import PastedList
-from webapp.transfer.readers.sharegpt import LibreChat, ShareGPT
+from webapp.transfer.readers.sharegpt import LIBRECHAT, ShareGPT
 from webapp.transfer.readers.transcripts import is_transcript
 from webapp.transfer.readers.turns import is_between_people
 from webapp.transfer.sources import JSONS, PAGES, TABLES, TEXTS, Upload
@@ -28,12 +28,12 @@ READERS: dict[str, Reader] = {
         Gemini(),
         Grok(),
         OpenWebUI(),
-        LibreChat(),
+        LIBRECHAT,
         ShareGPT(),
-        Mem0(),
+        MEM0,
         Mem0Markdown(),
-        OwnMemories(),
-        MemoryGraph(),
+        OWN_MEMORIES,
+        MEMORY_GRAPH,
         Notes(),
         PastedList(),
     )

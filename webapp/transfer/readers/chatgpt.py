@@ -106,7 +106,8 @@ class _ConversationBuilder:
         is_user = as_dict(message.get("author")).get("role") == "user"
         if is_user:
             self.finish(key, moment)
-        if metadata.get("is_async_task_result_message") and self._repeats(text):
+        repeated = self.messages[-1].content if self.messages else None
+        if metadata.get("is_async_task_result_message") and text == repeated:
             return
         if not text:
             self.left_out[LeftOut.HIDDEN] += 1
@@ -153,9 +154,6 @@ class _ConversationBuilder:
             self.missing = 0
             message.thought, self.thoughts = "\n\n".join(filter(None, self.thoughts)), []
         self.messages.append(message)
-
-    def _repeats(self, text: str) -> bool:
-        return bool(self.messages) and self.messages[-1].content == text
 
     def _canvas(self, content: dict[str, Any]) -> Iterator[str]:
         """Yield the versions of a document that one call of its tool writes."""

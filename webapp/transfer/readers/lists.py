@@ -12,9 +12,9 @@ from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import Part, ReadMemory, ReadProject, Unreadable
 from webapp.transfer.field_values import instant, text_or_none
 from webapp.transfer.json_text import object_in
-from webapp.transfer.readers.memory_rows import memory_of, read_rows
+from webapp.transfer.readers.memory_rows import valid_memories
 from webapp.transfer.readers.pasted_list import FRONT_MATTER
-from webapp.transfer.readers.records import as_dict, convert_records, read_records
+from webapp.transfer.readers.records import RecordReader, as_dict, convert_records
 from webapp.transfer.sources import TEXTS, Upload
 
 _LARGE = 64 * 1024**2
@@ -22,31 +22,12 @@ _FRONT = re.compile(r"^---[ \t]*\n((?:[A-Za-z_]\w*[ \t]*:.*\n)+)---[ \t]*$", re.
 _FIELD = re.compile(r"^(\w+)[ \t]*:[ \t]*((?:.*\S)?)[ \t]*$", re.MULTILINE)
 
 
-class _Rows:
-    """Reads memories in any of the shapes of records (`Upload.records`); `fields` are those that each memory has."""
-
-    fields: tuple[str, ...]
-
-    def looks_like(self, upload: Upload) -> bool:
-        """Return whether the first item of a JSON file has the fields."""
-        return upload.has_record(upload.json_names, self._is_row)
-
-    def read(self, upload: Upload) -> Iterator[Part]:
-        """Yield the memories that are still valid."""
-        yield from read_rows(upload, upload.json_names, self._is_row, lambda item: self.memory(as_dict(item)))
-
-    def _is_row(self, item: Any) -> bool:
-        return isinstance(item, dict) and all(name in item for name in self.fields)
-
-    def memory(self, row: dict[str, Any]) -> ReadMemory | None:
-        """Return the memory in a row, if there is one."""
-        return memory_of(row)
+def _has(fields: tuple[str, ...], item: Any) -> bool:
+    return isinstance(item, dict) and all(name in item for name in fields)
 
 
-class Mem0(_Rows):
-    """Reads mem0's exports: {"results": [...]} or an array, each with `memory`."""
-
-    name, label, fields = "mem0", "mem0", ("memory",)
+MEM0 = RecordReader("mem0", "mem0", partial(_has, ("memory",)), valid_memories)
+"""mem0's exports: {"results": [...]} or an array, each with `memory`."""
 
 
 class Mem0Markdown:
@@ -73,31 +54,22 @@ class Mem0Markdown:
             yield ReadMemory(content, moment) if content else Unreadable(f"memory {number}", N_("it says nothing"))
 
 
-class OwnMemories(_Rows):
-    """Reads the JSON that Commonplace itself writes for memories."""
-
-    name, label, fields = "commonplace-memories", N_("Commonplace memories"), ("memory_type", "content")
-
-    def memory(self, row: dict[str, Any]) -> ReadMemory | None:
-        text = text_or_none(row.get("content"))
-        moment = instant(row.get("said_at") or row.get("created_at"))
-        key, value = text_or_none(row.get("fact_key")), text_or_none(row.get("fact_value"))
-        kind = "instruction" if row.get("memory_type") == "instruction" else "fact"
-        return ReadMemory(text, moment, kind, key, value) if text else None
+def _own_memory(item: Any) -> ReadMemory | None:
+    row = as_dict(item)
+    text = text_or_none(row.get("content"))
+    moment = instant(row.get("said_at") or row.get("created_at"))
+    key, value = text_or_none(row.get("fact_key")), text_or_none(row.get("fact_value"))
+    kind = "instruction" if row.get("memory_type") == "instruction" else "fact"
+    return ReadMemory(text, moment, kind, key, value) if text else None
 
 
-class MemoryGraph:
-    """Reads the memory of the official MCP server, as it stores it or tells it: entities and relations."""
-
-    name, label = "mcp-memory", N_("MCP memory server")
-
-    def looks_like(self, upload: Upload) -> bool:
-        """Return whether an entity or a relation is in it."""
-        return upload.has_record(upload.json_names, _is_of_graph)
-
-    def read(self, upload: Upload) -> Iterator[Part]:
-        """Yield a statement for each observation and each relation."""
-        yield from read_records(upload, upload.json_names, _is_of_graph, _of_graph)
+OWN_MEMORIES = RecordReader(
+    "commonplace-memories",
+    N_("Commonplace memories"),
+    partial(_has, ("memory_type", "content")),
+    partial(valid_memories, read=_own_memory),
+)
+"""The JSON that Commonplace itself writes for memories."""
 
 
 def _lines_of(text: str) -> str:
@@ -120,6 +92,9 @@ def _of_graph(row: Any) -> Iterator[ReadMemory]:
             is_clear = name.lower() in ("user", "default user", "me") or name.lower() in text.lower()
             yield ReadMemory(text if is_clear else f"{name}: {text}")
 
+
+MEMORY_GRAPH = RecordReader("mcp-memory", N_("MCP memory server"), _is_of_graph, _of_graph)
+"""The memory of the official MCP server, as it stores it or tells it: a statement for each observation and relation."""
 
 _RELATION = ("from", "relationType", "to")
 _ITEMS = re.compile(r"(?:^|/)items/(fact|episode|core|preference)\.jsonl$")

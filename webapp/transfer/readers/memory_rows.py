@@ -34,22 +34,18 @@ def _is_memory(item: Any) -> bool:
     return memory_of(item) is not None
 
 
-def read_rows(
-    upload: Upload,
-    names: Iterable[str],
-    is_row: Callable[[Any], bool] = _is_memory,
-    convert: Callable[[Any], ReadMemory | None] | None = None,
-) -> Iterator[Part]:
-    """Yield the memories in JSON or tables that are still valid; the head of a table's only column is none."""
+def read_rows(upload: Upload, names: Iterable[str]) -> Iterator[Part]:
+    """Yield the memories in JSON or tables that are still valid."""
+    yield from read_records(upload, names, _is_memory, valid_memories)
 
-    def parts(item: Any) -> Iterator[ReadMemory]:
-        if not is_gone(item) and item not in _TEXTS:
-            memory = (convert or memory_of)(item)
-            if memory is None:
-                raise ValueError(N_("it says nothing"))
-            yield memory
 
-    yield from read_records(upload, names, is_row, parts)
+def valid_memories(item: Any, read: Callable[[Any], ReadMemory | None] | None = None) -> Iterator[ReadMemory]:
+    """Yield the memory in a row, if it still holds; the head of a table's only column is none. Raises ValueError."""
+    if not is_gone(item) and item not in _TEXTS:
+        memory = (read or memory_of)(item)
+        if memory is None:
+            raise ValueError(N_("it says nothing"))
+        yield memory
 
 
 def is_gone(item: Any) -> bool:

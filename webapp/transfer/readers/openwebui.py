@@ -161,7 +161,7 @@ def without_details(content: str) -> tuple[str, str, int]:
         end, index = ends.get(tag.start()) or _open_end(content, tag.end())
         inner = _SUMMARY.sub("", content[tag.end() : end].lstrip(), count=1)
         if tag[1] == "reasoning":
-            thoughts.append(_strip_quote_marks(inner))
+            thoughts.append("\n".join(line.removeprefix(">").removeprefix(" ") for line in inner.strip().splitlines()))
         else:
             steps += 1
     rest.append(content[index:])
@@ -185,10 +185,6 @@ def _open_end(content: str, begin: int) -> tuple[int, int]:
     match = _OPEN.match(content, begin)
     end = match.end() if match else begin
     return end, end
-
-
-def _strip_quote_marks(inner: str) -> str:
-    return "\n".join(line.removeprefix(">").removeprefix(" ") for line in inner.strip().splitlines())
 
 
 def _attachments(row: dict[str, Any]) -> Iterator[ReadFile]:

@@ -51,6 +51,24 @@ def convert_records(name: str, records: Iterable[Any], convert: Callable[[Any], 
         yield Unreadable(name, str(error))
 
 
+@dataclass
+class RecordReader:
+    """Reads the records in an upload's JSON that `is_record` knows: `convert` returns the parts in one, as above."""
+
+    name: str
+    label: str
+    is_record: Callable[[Any], bool]
+    convert: Callable[[Any], Iterable[Part]]
+
+    def looks_like(self, upload: Upload) -> bool:
+        """Return whether such a record is in it."""
+        return upload.has_record(upload.json_names, self.is_record)
+
+    def read(self, upload: Upload) -> Iterator[Part]:
+        """Yield what the records hold."""
+        yield from read_records(upload, upload.json_names, self.is_record, self.convert)
+
+
 def _place(item: Any, name: str, number: int) -> str:
     title = text_or_none(item.get("title") or item.get("name")) if isinstance(item, dict) else None
     return f"“{title}”" if title else f"{name}, part {number}"
@@ -98,19 +116,14 @@ class Assets:
         return next((base for base in matches if not base[len(key) : len(key) + 1].isalnum()), None)
 
 
-def picture_from_url(url: Any, name: Any = None) -> ReadFile | None:
-    """Return the picture in a data URL; None for any other URL."""
-    picture = read_data_url(url)
-    return ReadFile(text_or_none(name) or f"picture.{picture[0]}", data=picture[1]) if picture else None
-
-
 def picture_of(part: dict[str, Any]) -> ReadFile | None:
     """Return the picture whose bytes are in a part of a message, as OpenAI, Anthropic or Google write it."""
     image = part.get("image_url") or part.get("image")
     source = next(filter(None, map(as_dict, map(part.get, ("source", "inlineData", "inline_data")))), {})
     kind = source.get("media_type") or source.get("mimeType") or source.get("mime_type")
     url = as_dict(image).get("url") if isinstance(image, dict) else image or part.get("url")
-    return picture_from_url(f"data:{kind};base64,{source.get('data')}" if kind else url, part.get("name"))
+    picture = read_data_url(f"data:{kind};base64,{source.get('data')}" if kind else url)
+    return ReadFile(text_or_none(part.get("name")) or f"picture.{picture[0]}", data=picture[1]) if picture else None
 
 
 def text_file(text: Any, name: Any) -> ReadFile | None:

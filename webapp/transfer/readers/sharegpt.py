@@ -14,7 +14,7 @@ from webapp.transfer.json_text import MAX_SAMPLE
 from webapp.transfer.readers.gemini import markdown_of
 from webapp.transfer.readers.memory_rows import MEMORY_FILE, is_gone, memory_of, read_rows
 from webapp.transfer.readers.pasted_list import fenced_json
-from webapp.transfer.readers.records import as_dict, as_list, read_records
+from webapp.transfer.readers.records import RecordReader, as_dict, as_list, read_records
 from webapp.transfer.readers.transcripts import title_of, turns_of
 from webapp.transfer.readers.turns import (
     BLOCKS,
@@ -78,22 +78,12 @@ class ShareGPT:
                 yield from read_rows(upload, filter(MEMORY_FILE.search, [name]))
 
 
-class LibreChat:
-    """Reads LibreChat's export: one conversation per file, or several in an array."""
-
-    name, label = "librechat", "LibreChat"
-
-    def looks_like(self, upload: Upload) -> bool:
-        """Return whether a conversation of LibreChat's is in it."""
-        return upload.has_record(upload.json_names, _is_of_librechat)
-
-    def read(self, upload: Upload) -> Iterator[Part]:
-        """Yield the conversations."""
-        yield from read_records(upload, upload.json_names, _is_of_librechat, lambda item: [read_conversation(item)])
-
-
 def _is_of_librechat(item: Any) -> bool:
     return isinstance(item, dict) and "conversationId" in item and ("messages" in item or "messagesTree" in item)
+
+
+LIBRECHAT = RecordReader("librechat", "LibreChat", _is_of_librechat, lambda item: [read_conversation(item)])
+"""LibreChat's export: one conversation per file, or several in an array."""
 
 
 def _texts(upload: Upload) -> list[str]:

@@ -94,11 +94,8 @@ def is_possible(user_id: int) -> bool:
 def counts(upload: Upload) -> Work[dict[str, Any] | None]:
     """Return what a whole export contains, for its preview; None if it cannot be restored."""
     manifest = upload.first_item("manifest.json")
-    if (
-        not isinstance(manifest, dict)
-        or not isinstance(manifest.get("version"), int)
-        or manifest["version"] < OLDEST_VERSION
-    ):
+    version = manifest.get("version") if isinstance(manifest, dict) else None
+    if not isinstance(version, int) or version < OLDEST_VERSION:
         return None
     lines: Counter[str] = Counter()
     for file in dict.fromkeys(step.file for step in STEPS):

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-from zoneinfo import ZoneInfoNotFoundError
 
 from webapp.conversations.models import Conversation, Folder, MessageFeedback
 from webapp.db.base import Base, db, now, table_of
+from webapp.i18n.dates import is_time_zone
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointEvidence, PointMemory
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.memories.store.journal import statement_hash
@@ -164,8 +164,10 @@ def _schedule(_batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any
     """Pause what was brought in: nothing is sent that nobody has looked at."""
     try:
         checked = rule_of("custom", values["rrule"], values["at"]) if values["rrule"] else ""
+        if not is_time_zone(values["timezone"]):
+            raise ValueError
         next_time(checked, in_range(values["at"]), values["timezone"], now())
-    except (KeyError, ValueError, ZoneInfoNotFoundError):
+    except (KeyError, ValueError):
         raise ValueError(f"{values.get('rrule') or values.get('timezone')} says no times") from None
     values |= {"rrule": checked, "is_active": False, "paused_why": None, "failures": 0, "token_id": None}
     return True
