@@ -153,7 +153,4 @@ def test_the_fake_model_finds_facts_in_a_legacy(app, client, user, model):
     fill(app, talk, "Rosa was born in Porto in 1921. Rosa taught at the village school.", count=1)
     answer = client.post("/api/memories/extract", json={"conversation_id": talk, "sync": True})
     assert answer.status_code == 200, answer.text
-    assert set(facts(client, space)) == {
-        "Rosa was born in Porto in 1921.",
-        "Rosa taught at the village school.",
-    }
+    assert set(facts(client, space)) == {"Rosa was born in Porto in 1921.", "Rosa taught at the village school."}
