@@ -10,8 +10,9 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,11 @@ IMPORTS = {module_name(path): imports(module_name(path), iter(nodes_of(path))) f
 LOADED = {name: imports(name, at_load(tree)) & set(TREES) for name, tree in TREES.items()}
 
 
+def imports_that_are(wrong: Callable[[str, str], bool]) -> list[str]:
+    """The imports of one module by another that are so."""
+    return [f"{name} imports {other}" for name, imported in IMPORTS.items() for other in imported if wrong(name, other)]
+
+
 def domain_of(name: str) -> str:
     """The domain a module belongs to; empty if it is for all domains."""
     parts = name.split(".")
@@ -281,16 +287,12 @@ def test_every_job_function_has_a_spec():
 
 
 def test_domains_import_only_those_before_them():
-    wrong = []
-    for name, imported in IMPORTS.items():
-        mine = domain_of(name)
-        if not mine:
-            continue
-        for other in imported:
-            theirs = domain_of(other)
-            if theirs and DOMAINS.index(theirs) > DOMAINS.index(mine):
-                wrong.append(f"{name} imports {other}")
-    assert not wrong
+    rank = {"": -1, **{domain: number for number, domain in enumerate(DOMAINS)}}
+
+    def climbs(name: str, other: str) -> bool:
+        return bool(domain_of(name)) and rank[domain_of(other)] > rank[domain_of(name)]
+
+    assert imports_that_are(climbs) == []
 
 
 def test_every_folder_is_a_domain_or_a_shared_room():
@@ -300,13 +302,7 @@ def test_every_folder_is_a_domain_or_a_shared_room():
 
 def test_shared_rooms_use_no_domain():
     rooms = tuple(f"webapp.{room}" for room in SHARED_ROOMS)
-    wrong = [
-        f"{name} imports {other}"
-        for name, imported in IMPORTS.items()
-        for other in imported
-        if name.startswith(rooms) and domain_of(other)
-    ]
-    assert not wrong
+    assert imports_that_are(lambda name, other: name.startswith(rooms) and bool(domain_of(other))) == []
 
 
 def test_no_test_is_skipped_for_a_missing_program():
@@ -332,39 +328,25 @@ def test_migrations_stand_alone():
 
 
 def test_the_web_names_jobs_by_string():
-    found = [
-        f"{name} imports {other}"
-        for name, imported in IMPORTS.items()
-        for other in imported
-        if name.startswith("webapp") and other.split(".")[0] in ("jobs", "tests")
-    ]
-    assert not found
+    assert imports_that_are(lambda name, other: name.startswith("webapp") and other.startswith(("jobs", "tests"))) == []
 
 
 def test_models_know_no_domain():
     """The language models' package knows nothing of the application but what any program has."""
-    own = ("webapp.llm", "webapp.llm.process")
-    found = [
-        f"{name} imports {other}"
-        for name, imported in IMPORTS.items()
-        for other in imported
-        if name.startswith("webapp.llm") and other.startswith("webapp.") and not other.startswith(own)
-    ]
-    assert not found
+
+    def strays(name: str, other: str) -> bool:
+        return name.startswith("webapp.llm") and other.startswith("webapp.") and not other.startswith("webapp.llm")
+
+    assert imports_that_are(strays) == []
 
 
 def test_pure_modules_import_neither_web_nor_database():
     pure = {f"{package}.{name}" for package, names in PURE.items() for name in names.split()}
     assert pure <= set(TREES)
     pure |= {name for name in TREES if name.startswith(PURE_PACKAGES)}
-    found = [
-        f"{name} imports {other}"
-        for name in sorted(pure)
-        for other in IMPORTS[name]
-        if other.split(".")[0] in ("flask", "sqlalchemy", "flask_login", "flask_wtf", "flask_sqlalchemy")
-        or other in ("webapp.db.base", "webapp.extensions", "webapp.http.views")
-    ]
-    assert not found
+    impure = {"flask", "sqlalchemy", "flask_login", "flask_wtf", "flask_sqlalchemy"}
+    ours = {"webapp.db.base", "webapp.extensions", "webapp.http.views"}
+    assert imports_that_are(lambda name, other: name in pure and (other.split(".")[0] in impure or other in ours)) == []
 
 
 _ALTERNATIVES = re.compile(r"(?:[^\W\d_]{3,}[^|()\[\]{}\\]*\|){3,}[^\W\d_]{3,}")
@@ -393,21 +375,17 @@ def test_no_words_of_a_language_decide(room):
     assert found == []
 
 
-def test_folders_of_a_domain_are_layers():
-    wrong = []
-    for package, layers in LAYERS.items():
-        shared = {f"{package}.{name}" for name in SHARED[package].split()}
-        for number, layer in enumerate(layers):
-            below = tuple(f"{package}.{other}" for other in layers[: number + 1])
-            wrong += [
-                f"{name} imports {other}"
-                for name, imported in IMPORTS.items()
-                for other in imported
-                if name.startswith(f"{package}.{layer}.")
-                and other.startswith(f"{package}.")
-                and not (other.startswith(below) or other in shared)
-            ]
-    assert not wrong
+@pytest.mark.parametrize(("package", "layer"), [(package, each) for package, of in LAYERS.items() for each in of])
+def test_folders_of_a_domain_are_layers(package, layer):
+    shared = {f"{package}.{name}" for name in SHARED[package].split()}
+    layers = LAYERS[package]
+    below = tuple(f"{package}.{other}" for other in layers[: layers.index(layer) + 1])
+
+    def climbs(name: str, other: str) -> bool:
+        within = name.startswith(f"{package}.{layer}.") and other.startswith(f"{package}.")
+        return within and not (other.startswith(below) or other in shared)
+
+    assert imports_that_are(climbs) == []
 
 
 @pytest.mark.parametrize("folder", ["webapp", "jobs", "bench", "testkit", "fakemodel"])
@@ -451,7 +429,7 @@ def test_lines_of_templates_can_be_read():
 
 
 def test_modules_import_each_other_in_one_direction():
-    assert not circles(LOADED)
+    TopologicalSorter({name: others - {name} for name, others in LOADED.items()}).prepare()  # a CycleError names them
 
 
 def test_rooms_import_each_other_in_one_direction():
@@ -465,30 +443,7 @@ def test_rooms_import_each_other_in_one_direction():
     for name, imported in IMPORTS.items():
         rooms.setdefault(room_of(name), set()).update(room_of(other) for other in imported)
     rooms.pop("", None)  # the package itself creates the application from all of them
-    assert not circles({room: others & rooms.keys() for room, others in rooms.items()})
-
-
-def circles(graph: dict[str, set[str]]) -> list[str]:
-    """The cycles in a graph, each as a path through it."""
-    found: list[str] = []
-    done: set[str] = set()
-    path: list[str] = []
-
-    def visit(name: str) -> None:
-        if name in path:
-            found.append(" > ".join([*path[path.index(name) :], name]))
-            return
-        if name in done:
-            return
-        path.append(name)
-        for other in sorted(graph[name] - {name}):
-            visit(other)
-        path.pop()
-        done.add(name)
-
-    for name in sorted(graph):
-        visit(name)
-    return found
+    TopologicalSorter({room: others & rooms.keys() - {room} for room, others in rooms.items()}).prepare()
 
 
 def test_imports_stand_at_the_top():

@@ -120,6 +120,7 @@ def test_a_conversation_is_deleted_or_archived_in_the_list_and_taken_back(titles
     page.goto(f"{address}/delete")
     page.get_by_role("button", name="Delete", exact=True).click()
     expect(page.locator(".toast-text")).to_have_text("Deleted “Drop me”.")
+    page.wait_for_load_state()  # the page says it before its scripts hear a key
     page.keyboard.press("Control+z")
     items(page).first.hover()
     page.get_by_role("button", name="Delete “Drop me”").click()

@@ -81,6 +81,8 @@ def ollama(port: int = 0, **state: Any) -> Iterator[Ollama]:
                 self._send({"object": "list", "data": rows or None})  # as Ollama lists nothing
             elif self.path == "/api/version":
                 self._send({"version": "0.12.0"})
+            elif self.path == "/api/ps":
+                self._send({"models": [{"name": name, "context_length": 4_096} for name in imitated.models[:1]]})
             else:
                 self._send({}, 404)
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.providers.ollama import ollama
 from tests.tools.conftest import site  # noqa: F401 - a fixture
 from webapp.db.base import db
 from webapp.providers.catalogue import cached_label, catalogue
@@ -49,6 +50,14 @@ def test_a_window_that_is_told_holds_until_an_admin_says_another(
     assert windows() == {"long": 65_536, "unknown": None}  # a server that is away has told nothing else
     admin.patch(place, json={"models": [{"model": "long", "context_window": 16_384}, {"model": "unknown"}]})
     assert windows() == {"long": 16_384, "unknown": None}
+
+
+def test_ollama_says_with_what_window_it_has_loaded_a_model(admin):
+    """It lists none, and dropped the beginning of a longer prompt: the instructions, and what is known."""
+    with ollama(models=["qwen3", "gemma3"]) as server:
+        admin.post("/api/connections", json={"name": "Ollama", "base_url": server.base_url})
+        found = admin.get("/api/models").get_json()["models"]
+    assert {model["context_window"] for model in found if "/" in model["id"]} == {4_096}
 
 
 def test_all_models_of_a_large_server_are_kept_and_those_of_another_address_forgotten(

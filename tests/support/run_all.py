@@ -1,4 +1,4 @@
-"""What `make test` runs after the set-up: lint and the suite in parts, four at a time, with coverage.
+"""What `make test` runs after the set-up: lint and the suite in parts, four at a time; with `--slow`, with coverage.
 
 The suite runs on MariaDB, and what depends on the database runs on SQLite as well; browser tests run on MariaDB. Each
 part is a pytest process with its own servers, forked from one that has loaded the application (forks.py), and its
@@ -39,7 +39,8 @@ BROWSER, RESTS = "browser", 5
 WALKS = ("openapi", "test_access_matrix.py", "test_large_numbers.py")
 """Walks through every route: they pass lines that they do not prove, and counting those costs an eighth more."""
 GROUPS = (
-    ("memories", "retrieval", "summaries", "transfer", "spaces"),
+    ("transfer", "spaces", "summaries"),
+    ("memories", "retrieval"),
     ("chat", "jobs", "fixtures"),
     WALKS,
     ("files", "conversations"),
@@ -47,7 +48,7 @@ GROUPS = (
 )
 
 # With nothing that could be different on SQLite: they are not even collected there, which costs some a second or more.
-WITHOUT_DATABASE = {"bench", "browser", "cli", "fakemodel", "llm", "markdown", "network", "openapi", "text"}
+WITHOUT_DATABASE = {"browser", "cli", "fakemodel", "llm", "markdown", "network", "openapi", "text"}
 WITHOUT_DATABASE |= {"test_architecture.py", "test_patterns.py"}
 
 
@@ -161,7 +162,7 @@ class Forks:
 
 
 def run_part(part: Part, arguments: list[str], data: Path, forks: Mapping[bool, Forks] | None = None) -> None:
-    """Run a part to its end; an interrupt ends it, too. `forks` are those that are measured and those that are not."""
+    """Run a part to its end; an interrupt ends it, too. `forks` are those that are not measured, and those that are."""
     began = time.monotonic()
     environment = _environment(sqlite=part.sqlite)
     if part.paths and forks:
@@ -169,7 +170,7 @@ def run_part(part: Part, arguments: list[str], data: Path, forks: Mapping[bool, 
         # Modules loaded before pytest do not get their asserts rewritten.
         quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
         wanted = [*_pytest(part, arguments, data), *quiet]
-        part.output, part.code = forks[part.is_measured].run(part.folder, wanted, environment)
+        part.output, part.code = forks.get(part.is_measured, forks[False]).run(part.folder, wanted, environment)
     else:
         command = ["-m", "pytest", *_pytest(part, arguments, data)] if part.paths else ["tests/support/lint.py"]
         done = subprocess.run(
@@ -205,7 +206,9 @@ def run_tests(arguments: list[str], data: Path) -> list[Part]:
     for each in every:
         todo.put(each)
     shown = threading.Lock()
-    forks = {is_measured: Forks(data, is_measured=is_measured) for is_measured in (False, True)}
+    # Counting what is covered costs an eighth more, and tells something new only now and then.
+    kinds = (False, True) if "--slow" in arguments else (False,)
+    forks = {is_measured: Forks(data, is_measured=is_measured) for is_measured in kinds}
 
     def work() -> None:
         while True:
@@ -262,7 +265,7 @@ def main() -> int:
         codes = [part.code for part in ran if part.paths and part.code != NO_TESTS]
         lint = next(part.code for part in ran if not part.paths)
         whole = not any(not argument.startswith("--") or argument.startswith("-k") for argument in arguments)
-        covered = report_coverage(Path(folder), enforced=whole)
+        covered = report_coverage(Path(folder), enforced=whole) if "--slow" in arguments else 0
     times = "; ".join(f"{part.name} {part.seconds:.0f} s" for part in ran)
     print(f"== {times}; {time.monotonic() - began:.0f} s in all", flush=True)
     for test in [test for part in ran for test in part.unsteady]:

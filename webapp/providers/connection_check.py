@@ -68,6 +68,11 @@ def picture_error_text(exc: Exception) -> str:
     return NO_PICTURES if classify_exception(exc).status in (400, 404, 415, 422, 500, 501) else error_text(exc)
 
 
+def root_of(url: str) -> str:
+    """Return the URL of a server's own API, beside the one that all servers speak."""
+    return url.removesuffix("/v1")
+
+
 SECONDS = 20.0
 MAX_PIECES = 48
 """Pieces of a reply after which its speed is known."""
@@ -146,14 +151,23 @@ def list_summary(rows: Sequence[ListedModel]) -> dict[str, Any]:
 
 def try_streaming(settings: ModelSettings, model: str) -> dict[str, Any]:
     """Return whether a reply arrives in pieces: `streaming`, and, for our own server, `speed`: the tokens of a `prompt`
-    that it reads a second, and of a `generation` that it writes."""
+    that it reads a second, and of a `generation` that it writes; and the windows of the models it has `loaded`."""
     speed: dict[str, float] = {}
 
     def stream() -> int:
         return _stream(settings, model, speed)
 
     result: dict[str, Any] = {"streaming": _try(stream)}
-    return result | ({"speed": speed} if speed and is_own(settings.base_url) else {})
+    return result | ({"speed": speed, "loaded": _loaded(settings)} if speed and is_own(settings.base_url) else {})
+
+
+def _loaded(settings: ModelSettings) -> dict[str, int]:
+    """Return the windows with which Ollama has loaded models: it lists none, and drops the beginning of what is longer
+    without a word. Nothing for other servers."""
+    with suppress(Exception), sync_client(settings) as client:  # a third-party server may answer anything
+        answer = get(client, f"{root_of(settings.base_url)}/api/ps", settings=settings, read=SECONDS)
+        return {row.name: row.window for row in models_from_listing(answer) if row.window}
+    return {}
 
 
 def capabilities_of(result: dict[str, Any] | None, model: str) -> list[str]:

@@ -16,7 +16,7 @@ from webapp.llm.settings import ModelSettings
 from webapp.network.http_client import request
 from webapp.network.outbound import RequestFailed, RequestRefused
 from webapp.providers import connection_check, service
-from webapp.providers.connection_check import model_list_error_text
+from webapp.providers.connection_check import model_list_error_text, root_of
 from webapp.providers.key_encryption import Secrets
 from webapp.providers.models import ModelConnection
 from webapp.providers.repository import settings_at
@@ -142,11 +142,6 @@ def _probe(name: str, url: str) -> Nearby | None:
     version = fetch(f"{root_of(url)}/api/version")
     is_ollama = isinstance(version, dict) and "version" in version
     return Nearby(name, url, [choice.name for choice in choices_of(rows)], can_pull=is_ollama)
-
-
-def root_of(url: str) -> str:
-    """Return the URL of a server's own API, beside the one that all servers speak."""
-    return url.removesuffix("/v1")
 
 
 def fetch(url: str) -> Any:

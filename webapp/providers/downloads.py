@@ -20,7 +20,7 @@ from redis.exceptions import RedisError
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.extensions import redis
 from webapp.i18n.marks import N_
-from webapp.providers.connection_setup import root_of
+from webapp.providers.connection_check import root_of
 
 log = logging.getLogger(__name__)
 

@@ -175,10 +175,10 @@ def next_page(payload: Any) -> str:
 
 
 def stored_window(result: Mapping[str, Any] | None, model: str) -> int | None:
-    """Return the same, as a test of its connection found it."""
-    windows = (result or {}).get("windows")
-    window = windows.get(model) if isinstance(windows, Mapping) else None
-    return window if isinstance(window, int) else None
+    """Return the same, as a test of its connection found it: listed, or what the server loads this or others with."""
+    listed, loaded = ((result or {}).get(name) or {} for name in ("windows", "loaded"))
+    windows = [listed.get(model), loaded.get(model) or min(loaded.values(), default=None)]
+    return min((window for window in windows if isinstance(window, int)), default=None)
 
 
 def stored_speed(result: Mapping[str, Any] | None, kind: str) -> float | None:

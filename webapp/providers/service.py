@@ -121,11 +121,11 @@ def secrets_after(row: ModelConnection, changes: ConnectionChanges) -> Secrets:
 
 
 def note_test(connection_id: int, result: dict[str, Any], base_url: str) -> ModelConnection:
-    """Store the test of a connection still at this URL, with former windows if it found none. Raises NotFound."""
+    """Store the test of a connection still at this URL, with former numbers if it found none. Raises NotFound."""
     row = get_connection(connection_id)
     if row.base_url != base_url:
         return row
-    before = {name: value for name, value in (row.test_result or {}).items() if name == "windows"}
+    before = {name: value for name, value in (row.test_result or {}).items() if name in ("windows", "loaded", "speed")}
     row.test_result, row.tested_at = before | result, now()
     db.session.flush()
     return row

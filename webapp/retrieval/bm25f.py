@@ -153,8 +153,10 @@ class KeywordIndex:
             return np.empty(0, np.int32), np.empty(0, np.uint8)
         all_rows, all_counts = np.concatenate(rows), np.concatenate(counts)
         if len(terms) > 1:
-            all_rows, first = np.unique(all_rows, return_index=True)
-            all_counts = all_counts[first]
+            by_row = np.zeros(len(self), np.uint8)
+            by_row[all_rows[::-1]] = all_counts[::-1]  # of a row that has several of the terms, the first one's count
+            all_rows = np.flatnonzero(by_row).astype(np.int32)
+            all_counts = by_row[all_rows]
         return all_rows, all_counts
 
     def search(self, query: str, *, prefix: bool = False, keywords_only: bool = False) -> KeywordScores:

@@ -180,7 +180,8 @@ class Lookup:
             item
             for item in load_hits(relevant(hits, query_terms), scope)
             # Standing instructions apply within their scope, whether or not they resemble the question.
-            if item.extra.get("memory_type") != MemoryType.INSTRUCTION and not was_rejected(entry, item, query_terms)
+            if item.extra.get("memory_type") != MemoryType.INSTRUCTION
+            and not (entry.verdicts and was_rejected(entry, item, query_terms))
         ]
         add_phrases(loaded, self._text, index.fusion.phrase)
         passages = lower_repeats(loaded)
@@ -219,8 +220,7 @@ def _filter(question: Question, scope: Scope) -> Filter:
 
 def was_rejected(entry: Entry, item: FoundPassage, query_terms: frozenset[str]) -> bool:
     """Return whether the user called what was found not relevant for a question in much the same words."""
-    terms = entry.verdicts.get(item.key) if entry.verdicts else None
-    return terms is not None and is_rejected(query_terms, terms)
+    return item.key in entry.verdicts and is_rejected(query_terms, entry.verdicts[item.key])
 
 
 class Clock:

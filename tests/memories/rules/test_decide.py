@@ -539,6 +539,7 @@ def test_what_was_set_aside_for_what_has_ended_is_used_once_said_again_unless_it
         ("I'm not a vegetarian. Ok?", "a vegetarian", "Is a vegetarian", "I'm not a vegetarian."),
         ("Jak bym mieszkał w Krakowie, byłoby taniej.", "mieszkał w Krakowie", "Mieszka w Krakowie", None),
         ("Sam is allergic to bees, so no party", "allergic to bees", "Allergic to bees", None),
+        ("Vejetaryenim, ne yesem?", "Vejetaryenim, ne yesem?", "Vejetaryenim", "Vejetaryenim"),
         ("we got the keys 🎉 any tips??", "we got the keys", "Owns a flat", "we got the keys 🎉"),
         ("Can I take it (I'm 9, on warfarin)?", "on warfarin", "Takes warfarin", "I'm 9, on warfarin"),
         ("Ideas for Leo (he's 6, shy), any?", "he's 6", "Is 6", "Ideas for Leo (he's 6, shy)"),
@@ -549,9 +550,13 @@ def test_its_memory_is_the_users_own_sentence(message, quote, content, kept):
     assert [effect.draft.content for effect in plan.effects] == [kept or message]
 
 
-@pytest.mark.parametrize("message", ["Should I eat meat?", "我应该吃素吗？", "is 5'4 short?", "Can Rex (8, ill) swim?"])
+ASKED = ["Should I eat meat?", "我应该吃素吗？", "is 5'4 short?", "Can Rex (8, ill) swim?"]
+GREETED = ["Hello! Who am I?", "Hello, who am I?", "你好！我住在哪里？", "Good day! Where to eat?"]
+
+
+@pytest.mark.parametrize("message", ASKED + GREETED)
 def test_nobody_states_what_they_ask(message):
-    plan = decide([op("add", 1, message[:-1], "Is so")], State(say(message)), ANY)
+    plan = decide([op("add", 1, message[:-1], "Wants to eat")], State(say(message)), ANY)
     assert reasons(plan) == [Refusal.QUESTION]
 
 

@@ -1,9 +1,9 @@
 """The input of an extraction: the new messages of a conversation, and the memories that they may be about."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-import numpy as np
 from sqlalchemy import false, select
 
 from webapp.accounts.service import time_zone_of
@@ -13,7 +13,6 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.tool_records import outside_texts
 from webapp.db.base import db
 from webapp.db.index_hints import use_index
-from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
 from webapp.llm.structured import Part, instructions_of
 from webapp.memories.learning import journey_points
@@ -156,19 +155,11 @@ def _related_memories(
         ids += newest
     else:
         client = embedder()
-        vectors = _vectors(client, [line.text for line in user_lines[-20:]])
-        if vectors is not None:
+        db.session.remove()
+        with suppress(ModelError):
+            vectors = client.embed_passages([line.text[:2_000] for line in user_lines[-20:]])
             ids += writing.nearest(user_id, space_id, client.model, list(vectors), RELATED_LIMIT)
         ids += writing.important(user_id, space_id, RELATED_LIMIT)
     order = {memory_id: place for place, memory_id in reversed(list(enumerate(ids)))}
     memories = [memory for memory in writing.load_known(list(order)) if memory.is_open and not memory.is_archived]
     return sorted(memories, key=lambda memory: order[memory.ref])
-
-
-def _vectors(client: Embedder, texts: Sequence[str]) -> np.ndarray | None:
-    """Return vectors of the user's messages; None if the embedder is unavailable. Returns the connection first."""
-    db.session.remove()
-    try:
-        return client.embed_passages([text[:2_000] for text in texts])
-    except ModelError:
-        return None

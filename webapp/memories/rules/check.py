@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from webapp.memories.rules.evidence import find_quote, has_substance, label_and_quote, own_sentence
-from webapp.memories.rules.grounding import adds_from, is_grounded, is_others_words, keeps_names_and_numbers
+from webapp.memories.rules.grounding import (
+    adds_from,
+    is_grounded,
+    is_others_words,
+    keeps_names_and_numbers,
+    states_what_is_asked,
+)
 from webapp.memories.rules.kinds import CONTENT_MAX, MemoryType, canonical_fact_key, category_of
 from webapp.memories.rules.operations import Action, MemoryOperation
 from webapp.memories.rules.policy import MIN_CONFIDENCE, MIN_IMPORTANCE, USABLE_AT, at_least
@@ -178,7 +184,7 @@ def memory_wording(operation: MemoryOperation, place: tuple[SourceMessage, Span]
             return operation.content
         return plain_text(quote)[:CONTENT_MAX]
     sentence = plain_text(own_sentence(span, message.content, message.others))
-    if not sentence:
+    if not sentence or states_what_is_asked(operation.content, quote, sentence):
         return Refusal.QUESTION
     return sentence if len(sentence) <= CONTENT_MAX else Refusal.TOO_LONG
 

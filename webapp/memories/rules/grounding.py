@@ -15,7 +15,7 @@ from babel.localedata import locale_identifiers, resolve_locale_filename
 
 from webapp.i18n.dates import is_dated
 from webapp.text.canonical import fold, signs
-from webapp.text.words import PAIRED, fold_marks, plain_form, words
+from webapp.text.words import PAIRED, fold_marks, plain_form, terms_of, words
 
 _WORD = re.compile(r"[^\W_]+(?:['’.,:/-][^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
@@ -92,6 +92,17 @@ def adds_from(statement: str, texts: Iterable[str], foreign: Iterable[str]) -> b
     """Return whether a statement adds to the user's words something that stands in foreign ones."""
     known_words, foreign_words = _TextWords(texts), _TextWords(foreign)
     return any(foreign_words.has(word) and not known_words.has(word) for word in _significant_words(statement))
+
+
+def states_what_is_asked(content: str, quote: str, before: str) -> bool:
+    """Return whether a quote runs into a question, from which its statement comes and not from what stands before.
+
+    One word before it ("Hello!") is not what a statement comes from, unless that has the word.
+    """
+    said, told = set(terms_of(content)), set(terms_of(before))
+    runs_on = not set(words(quote)) <= set(words(before))
+    asks = not said.isdisjoint(set(terms_of(quote)) - told)
+    return runs_on and said.isdisjoint(told) and (asks or len(words(before)) == 1)
 
 
 def _are_near(new_words: list[str], moment: datetime) -> bool:

@@ -167,10 +167,6 @@ class Insert:
     overruled_by: MemoryRef | None = None
     embedding: np.ndarray | None = field(default=None, compare=False, repr=False)
 
-    @property
-    def valid_from(self) -> datetime | None:
-        return self.evidence[0].said_at if self.evidence else None
-
 
 @dataclass(frozen=True)
 class AddEvidence:
@@ -250,7 +246,7 @@ def apply_effect(memories: dict[MemoryRef, KnownMemory], effect: Effect) -> None
             ref=effect.ref,
             needs_review=effect.needs_review,
             contradicts=effect.contradicts,
-            valid_to=effect.valid_from if effect.overruled_by is not None else None,
+            valid_to=effect.evidence[0].said_at if effect.overruled_by is not None else None,
             superseded_by=effect.overruled_by,
             evidence=effect.evidence,
             embedding=effect.embedding,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from blinker import Signal
-from sqlalchemy import ColumnElement, and_, or_, select, update
+from sqlalchemy import and_, false, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, aliased, load_only
 from sqlalchemy.orm.attributes import flag_modified
 
@@ -60,16 +60,17 @@ def strip_replies(user_id: int, memory_ids: Collection[int], texts: Collection[s
     Long ones word for word, from text and reasoning; from calls and offers also what is about these memories.
     """
     significant = sorted({text for text in texts if has_statements(text)}, key=len, reverse=True)
-    by_word, forms = _by_word(significant), _forms(texts)
+    forms = _forms(texts)
+    # A model's server may quote what it was sent in the reason why it refused.
+    searches = [_Search(column, significant) for column in (Message.content, Message.error_detail)]
     reply_ids: list[int] = []
     rewritten: list[int] = []
     for portion in messages_of(user_id, "assistant"):
         for message_id in _with_calls_or_offers(portion, memory_ids, forms):
             strip_calls_and_offers(get_or_raise(Message, message_id), memory_ids, texts)
             reply_ids.append(message_id)
-        # A model's server may quote what it was sent in the reason why it refused.
-        for column in (Message.content, Message.error_detail) if significant else ():
-            rewritten += _strip_column(portion, column, by_word, _may_repeat(column, significant))
+        for search in searches if significant else ():
+            rewritten += _strip_column(portion, search)
         db.session.flush()
     thought = _strip_reasoning(user_id, significant) if significant else []
     if rewritten:
@@ -90,53 +91,41 @@ def _with_calls_or_offers(portion: Sequence[int], memory_ids: Collection[int], f
     ]
 
 
-def _may_repeat(column: InstrumentedAttribute[Any], texts: Sequence[str]) -> ColumnElement[bool]:
-    """Return whether the column has the rarest words of one of the texts; of many, the database is not asked."""
-    prefixes = {tuple(_longest_forms(text)[:_RARE_WORDS]) for text in texts}
-    if not prefixes or len(prefixes) > _MAX_TEXTS:
-        return column.is_not(None)
-    return or_(*(and_(column.is_not(None), *map(column.contains, words)) for words in sorted(prefixes)))
+class _Search:
+    """A search for messages that may repeat some texts in a column: they have the words in the same order."""
+
+    def __init__(self, column: InstrumentedAttribute[Any], texts: Sequence[str]) -> None:
+        self.column = column
+        self._by_word: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for text in texts:  # by the word that is likely to be the rarest, each with all of its words
+            self._by_word[next(iter(_longest_forms(text)), "")].append((_run(text).strip(), text))
+        prefixes = {tuple(_longest_forms(text)[:_RARE_WORDS]) for text in texts}
+        if len(prefixes) > _MAX_TEXTS:  # the database is not asked
+            prefixes = {()}
+        conditions = (and_(column.is_not(None), *map(column.contains, words)) for words in sorted(prefixes))
+        self._may_repeat = or_(false(), *conditions)
+
+    def holders(self, portion: Sequence[int]) -> Iterator[tuple[int, str, list[str]]]:
+        """Yield the messages of a portion that may repeat some of the texts, each with those."""
+        statement = select(Message.message_id, self.column).where(
+            Message.message_id.in_(portion), Message.status != "streaming", self._may_repeat
+        )
+        for message_id, content in stream_rows(statement):
+            run = _run(content)
+            pairs = (pair for word in {"", *run.split()} for pair in self._by_word.get(word, ()))
+            if texts := [text for words, text in pairs if words in run]:
+                yield message_id, content, texts
 
 
-def _by_word(texts: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
-    """Return pairs of a text's words, in order, and the text, by the word of it that is likely to be the rarest."""
-    by_word: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for text in texts:
-        by_word[next(iter(_longest_forms(text)), "")].append((_run(text).strip(), text))
-    return by_word
-
-
-def _strip_column(
-    portion: Sequence[int],
-    column: InstrumentedAttribute[Any],
-    by_word: Mapping[str, Sequence[tuple[str, str]]],
-    may_hold: ColumnElement[bool],
-) -> list[int]:
+def _strip_column(portion: Sequence[int], search: _Search) -> list[int]:
     contents: dict[int, str] = {}
-    for message_id, content, texts in _holders(portion, column, by_word, may_hold):
+    for message_id, content, texts in search.holders(portion):
         if (stripped := replace_copies(content, sorted(texts, key=len, reverse=True))) != content:
             contents[message_id] = stripped
     if contents:
-        rows = [{"message_id": message_id, column.key: content} for message_id, content in contents.items()]
+        rows = [{"message_id": message_id, search.column.key: content} for message_id, content in contents.items()]
         db.session.execute(update(Message), rows)
     return list(contents)
-
-
-def _holders(
-    portion: Sequence[int],
-    column: InstrumentedAttribute[Any],
-    by_word: Mapping[str, Sequence[tuple[str, str]]],
-    may_hold: ColumnElement[bool],
-) -> Iterator[tuple[int, str, list[str]]]:
-    """Yield the messages that may repeat some texts, each with those: it has their words in the same order."""
-    statement = select(Message.message_id, column).where(
-        Message.message_id.in_(portion), Message.status != "streaming", may_hold
-    )
-    for message_id, content in stream_rows(statement):
-        run = _run(content)
-        pairs = (pair for word in {"", *run.split()} for pair in by_word.get(word, ()))
-        if texts := [text for words, text in pairs if words in run]:
-            yield message_id, content, texts
 
 
 def mark_words(user_id: int, evidence: Iterable[MemoryEvidence]) -> None:
@@ -159,15 +148,13 @@ def mark_words(user_id: int, evidence: Iterable[MemoryEvidence]) -> None:
         found[message_id] += said[original_id]
     _mark(found)
     quotes = sorted({row.quote for row in evidence if has_statements(row.quote)})
-    by_word, may_hold = _by_word(quotes), _may_repeat(Message.content, quotes)
+    search = _Search(Message.content, quotes)
     for portion in messages_of(user_id, "user") if quotes else ():
-        holders = _holders(portion, Message.content, by_word, may_hold)
-        _mark(
-            {
-                message_id: [place for text in texts for place in places_of(canonical_statement(text), content)]
-                for message_id, content, texts in holders
-            }
-        )
+        places = {
+            message_id: [place for text in texts for place in places_of(canonical_statement(text), content)]
+            for message_id, content, texts in search.holders(portion)
+        }
+        _mark(places)
 
 
 def _mark(places: Mapping[int, Iterable[tuple[int, int]]]) -> None:

@@ -19,9 +19,7 @@ from webapp.memories.rules.state import (
     Effect,
     Evidence,
     Flag,
-    Insert,
     KnownMemory,
-    Revise,
     SourceMessage,
     State,
     apply_effect,
@@ -193,7 +191,7 @@ def apply_plan(
                 setattr(memory, name, getattr(after, name))
             _refer(memory, after, ids)
             if before is None or after.content != before.content:
-                vector = _vector_of(effect, vectors.by_text)
+                vector = vectors.by_text.get(after.content) if after.embedding is None else after.embedding
                 memory.embedding = vector.astype(np.float32).tobytes() if vector is not None else None
                 memory.embedding_model = vectors.model if vector is not None else None
             add_row(memory)
@@ -237,12 +235,6 @@ def _refer(memory: Memory, source: KnownMemory, ids: Mapping[int, int]) -> None:
         return ref if ref is None or ref > 0 else ids.get(ref)
 
     memory.superseded_by_id, memory.contradicts_id = id_of(source.superseded_by), id_of(source.contradicts)
-
-
-def _vector_of(effect: Effect, vectors: Mapping[str, np.ndarray]) -> np.ndarray | None:
-    if not isinstance(effect, Insert | Revise):
-        return None
-    return effect.embedding if effect.embedding is not None else vectors.get(effect.draft.content)
 
 
 def _add_evidence(memory: Memory, evidence: Sequence[Evidence], journal: Journal) -> None:

@@ -15,7 +15,7 @@ from webapp.conversations.service import get_conversation
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.extensions import redis
-from webapp.http.forms import first_sentence, read_form, sentences
+from webapp.http.forms import read_form, sentences
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -35,6 +35,7 @@ CHANGED = "memories:changed"
 CORRECTED = f"{CHANGED}, memories:corrected"
 """The events after the person changed memory by hand: what replies show as remembered is fetched again, too."""
 _SHOWN_STATES = re.compile(r"(\d{1,18}) ?([\w. ]*)", re.ASCII)
+_KEY_TAKEN = N_("There is already a memory for this. Change that one, or archive it first.")
 LABELS = N_({"content": "The memory", "category": "The category", "memory_type": "The kind", "until": "The last day"})
 
 
@@ -164,7 +165,9 @@ def save(memory_id: int) -> ViewResult:
     except (Invalid, Conflict) as error:
         db.session.rollback()
         card = cards.card(current_user_id(), memory_id)
-        problems = sentences(error, LABELS) if isinstance(error, Invalid) else {"": _reason(error)}
+        problems = {"": _KEY_TAKEN if error.errors else error.detail}
+        if isinstance(error, Invalid):
+            problems = sentences(error, LABELS)
         context = {"errors": problems, "values": request.form, "clash": isinstance(error, Conflict)}
         if wants_partial():
             return render_template("memories/_edit.html", card=card, **context), 422
@@ -254,12 +257,6 @@ def fragment(template: str, **context: Any) -> ViewResult:
     response = current_app.make_response(render_template(template, **context))
     response.headers["HX-Trigger"] = CORRECTED
     return response
-
-
-def _reason(error: Conflict) -> str:
-    if error.errors:
-        return N_("There is already a memory for this. Change that one, or archive it first.")
-    return error.detail or first_sentence(sentences(Invalid(error.detail), LABELS).values())
 
 
 blueprint.add_globals(
