@@ -91,14 +91,6 @@ def test_switches_and_scope(app, user, make_user, tell):
         assert keys(retrieve(Question(user.user_id, "quantum chromodynamics"), 5)) == []
 
 
-def test_what_is_asked_again_is_not_answered_from_what_was_said_then(app, user, tell):
-    """A weak model read in an earlier conversation that it did not know, and said so again."""
-    tell(user, [("user", "What is my sister called?"), ("assistant", "I cannot say what your sister is called.")])
-    with app.app_context():
-        assert len(retrieve(Question(user.user_id, "What did I ask about my sister, who is called?"), 5).items) == 2
-        assert keys(retrieve(Question(user.user_id, "what is my sister  called?"), 5)) == []
-
-
 def test_what_fits_no_longer_is_looked_up_in_its_own_conversation(app, user, tell):
     filler = [("assistant", "Soil, again. " * 1_500), ("user", "Go on.")] * 6
     talk = tell(user, [("user", "The greenhouse opens with Marmalade-77."), *filler, *OSLO])

@@ -134,7 +134,6 @@ def _messages_by_id() -> Select[*tuple[Any, ...]]:
             Conversation.title,
             Conversation.space_id,
             Message.is_tainted,
-            Message.parent_id,
         )
     )
 
@@ -142,10 +141,10 @@ def _messages_by_id() -> Select[*tuple[Any, ...]]:
 def _messages(ids: Sequence[int]) -> Iterable[_Read]:
     """Yield messages, with blanks in place of what was forgotten: nothing is told from it again."""
     for number, text, spans, created_at, role, owner, *place in read_columns(_messages_by_id(), {"ids": ids}).all():
-        conversation_id, title, space, is_tainted, parent_id = place
+        conversation_id, title, space, is_tainted = place
         text = blank_out(text, forgotten_in(spans))
         item = FoundPassage("message", number, text, created_at, 0.0, "", None, conversation_id, number, title, role)
-        item.extra |= {"is_tainted": is_tainted, "parent_id": parent_id}
+        item.extra["is_tainted"] = is_tainted
         yield owner, space, False, item
 
 

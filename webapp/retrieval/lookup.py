@@ -184,7 +184,7 @@ class Lookup:
             and not (entry.verdicts and was_rejected(entry, item, query_terms))
         ]
         add_phrases(loaded, self._text, index.fusion.phrase)
-        passages = lower_repeats(_without_same_question(loaded, question.text))
+        passages = lower_repeats(loaded)
         clock.lap("load")
         return passages
 
@@ -216,15 +216,6 @@ def _filter(question: Question, scope: Scope) -> Filter:
         only_conversation=None if question.other_conversations else question.conversation_id or -1,
         verbatim=(question.conversation_id, question.verbatim_from) if question.conversation_id else None,
     )
-
-
-def _without_same_question(items: Sequence[FoundPassage], text: str) -> list[FoundPassage]:
-    """Leave out the same question asked before, and what was replied: what that rested on is found again by itself."""
-    asked = text.casefold().split()
-    said = [item for item in items if item.kind == "message"]
-    same = {item.id for item in said if item.content.casefold().split() == asked}
-    gone = {item.id for item in said if same & {item.id, item.extra["parent_id"]}}
-    return [item for item in items if item.kind != "message" or item.id not in gone]
 
 
 def was_rejected(entry: Entry, item: FoundPassage, query_terms: frozenset[str]) -> bool:
