@@ -221,10 +221,8 @@ def _filter(question: Question, scope: Scope) -> Filter:
 def _without_same_question(items: Sequence[FoundPassage], text: str) -> list[FoundPassage]:
     """Leave out the same question asked before, and what was replied: what that rested on is found again by itself."""
     asked = text.casefold().split()
-    said = [item for item in items if item.kind == "message"]
-    same = {item.id for item in said if item.content.casefold().split() == asked}
-    gone = {item.id for item in said if same & {item.id, item.extra["parent_id"]}}
-    return [item for item in items if item.kind != "message" or item.id not in gone]
+    same = {item.id for item in items if item.kind == "message" and item.content.casefold().split() == asked}
+    return [item for item in items if item.kind != "message" or not same & {item.id, item.extra["parent_id"]}]
 
 
 def was_rejected(entry: Entry, item: FoundPassage, query_terms: frozenset[str]) -> bool:
