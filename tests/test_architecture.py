@@ -110,10 +110,7 @@ PUBLIC = {
 """The views that anybody may call."""
 
 # Folders of a domain, the lower ones first: none imports a later one, or the modules beside them.
-LAYERS = {
-    "webapp.chat": ("context", "turns"),
-    "webapp.memories": ("rules", "store"),
-}
+LAYERS = {"webapp.chat": ("context", "turns"), "webapp.memories": ("rules", "store")}
 SHARED = {"webapp.chat": "models suggestions redaction", "webapp.memories": "models"}
 """Which modules beside the folders the folders may import."""
 

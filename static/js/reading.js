@@ -6,6 +6,7 @@ const reader = document.body.dataset.user ?? "";
 const PAUSE_MS = 1500;
 // What needs a server, a script or a style sheet of its own. Formulas stay as MathML.
 const DEPENDENT = "script, template, form, button, iframe, .message-foot, .earlier, .why, .katex-html, [hidden], details:not(.prose details)";
+const LEFT = "left"; // who has just signed out
 let timer = 0;
 let deletedId = ""; // deleted, and still in sight until the next page has come
 
@@ -43,6 +44,7 @@ function removeDeleted() {
 if (reader) {
   if (store.get(READER) !== reader) clear(reader);
   store.set(READER, reader);
+  store.remove(LEFT);
   removeDeleted();
   saveSoon();
   document.addEventListener("htmx:after:settle", saveSoon);
@@ -62,9 +64,13 @@ on("submit", 'form[action$="/logout"]', (event, form) => {
   clearTimeout(timer);
   store.remove(READER);
   store.removeWords(reader);
+  store.set(LEFT, reader);
   form.isEmptied = true;
   clear().finally(() => form.requestSubmit());
 });
+
+// Whoever signs out in another tab leaves nothing in this one.
+addEventListener("storage", ({ key }) => key === LEFT && store.get(LEFT) === reader && store.removeWords(reader));
 
 if ("serviceWorker" in navigator) {
   const root = document.documentElement.dataset.root ?? "/";

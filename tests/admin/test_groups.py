@@ -48,11 +48,7 @@ def test_a_group_is_kept_over_the_api(app, api, make_user):
 def test_a_model_is_for_the_members_of_a_group(app, api, make_user):
     admin, inside, outside = api(make_user(is_admin=True)), make_user(), make_user()
     group = admin.post("/api/groups", json={"name": "Readers", "user_ids": [inside.user_id]}).get_json()["group_id"]
-    offers = [
-        {"model": "big", "group_ids": [group]},
-        {"model": "small"},
-        {"model": "secret", "audience": "admins"},
-    ]
+    offers = [{"model": "big", "group_ids": [group]}, {"model": "small"}, {"model": "secret", "audience": "admins"}]
     made = admin.post("/api/connections", json={**BOX, "models": offers})
     assert made.status_code == 201, made.text
     number = made.get_json()["connection_id"]

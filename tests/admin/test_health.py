@@ -15,7 +15,7 @@ MODEL = Model("", "", "", "", is_demonstration=False, embedder_is_away=False)
 
 
 def work(queues: list[tuple[str, float, int]], served: str = "turn upkeep index batch", has_scheduler=True) -> Work:
-    """The background work: queues, the wait of whose first job and failed ones are given, and which a worker serves."""
+    """The background work: queues, each with the wait of its first job and its failed ones; which a worker serves."""
     counts = [QueueCounts(name, {"failed": failed}, waited) for name, waited, failed in queues]
     workers = [WorkerState("w", "busy", served.split(), AT, "", 0, 0)] if served else []
     return Work(True, counts, workers, has_scheduler)

@@ -102,11 +102,16 @@ def test_nothing_is_kept_of_what_is_deleted_or_temporary_or_of_whoever_has_gone(
     address = page.url
     page.get_by_label("Message", exact=True).fill("Not yet sent")
     page.wait_for_function("Object.keys(localStorage).some((key) => key.startsWith('draft:'))")
+    other = open_tab(beside=tab).page
+    other.goto(address)
+    other.evaluate("sessionStorage['edit-1'] = 'Not yet sent'")
     page.locator(".account").click()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_label("E-mail address")).to_be_visible()
     assert page.evaluate(KEPT) == []
-    assert "Not yet sent" not in page.evaluate("JSON.stringify([localStorage, sessionStorage])")
+    for each in (page, other):
+        assert "Not yet sent" not in each.evaluate("JSON.stringify([localStorage, sessionStorage])")
+    other.close()
     page.context.set_offline(True)
     page.goto(address)
     expect(page.get_by_text("No conversation was kept in this browser.")).to_be_visible()

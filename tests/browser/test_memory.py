@@ -11,7 +11,7 @@ from tests.memories.learning.test_tools import calls_tool
 from webapp.db.base import write_transaction
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
-from webapp.memories.store.outside_proposals import Proposal, propose
+from webapp.memories.store.outside_proposals import OutsideStatement, propose
 
 from .conftest import DESKTOP, PHONE, look_over, plant, replies, scrolls_sideways, send, serious_findings
 
@@ -220,7 +220,7 @@ def test_a_contradiction_is_decided_with_both_quotes_in_sight(memory_page, tab, 
 
 def test_a_queue_is_answered_by_keys_each_with_a_way_back(app, tab, user):
     with app.app_context(), write_transaction():
-        propose(user.user_id, [Proposal(f"Keeps {what}") for what in ("bees", "goats", "moss")], cause="mcp")
+        propose(user.user_id, [OutsideStatement(f"Keeps {what}") for what in ("bees", "goats", "moss")], cause="mcp")
     page = tab.go("/memories/review")
     queue = page.get_by_role("region", name="Review")
 
@@ -321,7 +321,7 @@ def test_without_scripts_memory_is_read_edited_reviewed_and_forgotten(app, open_
     page.get_by_role("button", name="Forget").click()
     expect(page.get_by_role("heading", name="Forgotten")).to_be_visible()
     with app.app_context(), write_transaction():
-        propose(user.user_id, [Proposal("Keeps bees"), Proposal("Keeps moss")], cause="mcp")
+        propose(user.user_id, [OutsideStatement("Keeps bees"), OutsideStatement("Keeps moss")], cause="mcp")
     page.get_by_role("link", name="Back to your memory").click()
     expect(page.locator(".mem-text")).to_have_count(0)
     page.get_by_role("link", name="2 to review").click()  # each question is a form of its own

@@ -163,6 +163,7 @@ def test_what_the_composer_marks_is_kept_and_follows_an_edit(app, browser, model
     for wrong in (
         "[",
         '[{"start": -1, "end": 2, "origin": "pasted"}]',
+        '[{"start": 5, "end": 2, "origin": "pasted"}]',
         '[{"start": 0, "end": 2, "origin": "mine"}]',
         "{}",
     ):

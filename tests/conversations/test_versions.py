@@ -147,8 +147,7 @@ def _are_versions(one: int, other: Message) -> bool:
 def test_any_sequence_of_changes_leaves_one_chain(user):
     Conversing.user_id = user.user_id
     run_state_machine_as_test(
-        Conversing,
-        settings=settings(max_examples=12, stateful_step_count=12, suppress_health_check=list(HealthCheck)),
+        Conversing, settings=settings(max_examples=12, stateful_step_count=12, suppress_health_check=list(HealthCheck))
     )
 
 

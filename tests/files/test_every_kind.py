@@ -195,10 +195,7 @@ BROKEN: dict[str, tuple[Callable[[], bytes], str]] = {
         "",
     ),
     "hollow.xlsx": (lambda: office("xl"), DAMAGED),
-    "xxe.xlsx": (
-        lambda: with_entity(sheets(), "xl/sharedStrings.xml", '<!ENTITY x SYSTEM "file:///etc/passwd">'),
-        "",
-    ),
+    "xxe.xlsx": (lambda: with_entity(sheets(), "xl/sharedStrings.xml", '<!ENTITY x SYSTEM "file:///etc/passwd">'), ""),
     "blank.txt": (lambda: b"  \n\n ", "no text"),
     "deep.eml": (lambda: letter(depth=3_000), ""),
 }

@@ -41,10 +41,7 @@ def call_tool(model: ServerHandle, name: str = "get_weather", times: int | None 
 def answer_calls(choice: dict[str, Any], text: str = "Sunny, 24 °C.") -> list[dict[str, Any]]:
     """The model's message and an answer to each of its calls."""
     message = choice["message"]
-    return [
-        message,
-        *({"role": "tool", "tool_call_id": call["id"], "content": text} for call in message["tool_calls"]),
-    ]
+    return [message, *({"role": "tool", "tool_call_id": call["id"], "content": text} for call in message["tool_calls"])]
 
 
 def bodies(model: ServerHandle) -> list[dict[str, Any]]:

@@ -275,8 +275,7 @@ FORM: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("refused", "sent"),
-    [([], "json_schema"), (["json_schema"], "json_object"), (["json_schema", "json_object"], None)],
+    ("refused", "sent"), [([], "json_schema"), (["json_schema"], "json_object"), (["json_schema", "json_object"], None)]
 )
 def test_an_answer_has_the_form_that_was_asked_for(client, model, refused, sent):
     """Where a server holds no model to it, the model has read what is wanted."""

@@ -18,12 +18,7 @@ CASES = json.loads(Path(__file__).with_name("responses_input.json").read_text(en
 
 CALL = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "weather", "arguments": '{"city": "Porto"}'}
 ANSWER = {"type": "function_call_output", "call_id": "c1", "output": "Sunny."}
-USAGE = {
-    "prompt_tokens": 5,
-    "completion_tokens": 2,
-    "total_tokens": 7,
-    "prompt_tokens_details": {"cached_tokens": 3},
-}
+USAGE = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7, "prompt_tokens_details": {"cached_tokens": 3}}
 
 
 def request(given: Any, **fields: Any) -> ResponseRequest:
@@ -95,10 +90,7 @@ def test_tools_are_flat_here():
     assert asked.tools.choice == {"type": "function", "function": {"name": "weather"}}
 
 
-@pytest.mark.parametrize(
-    ("given", "fields", "param"),
-    CASES["refused"],
-)
+@pytest.mark.parametrize(("given", "fields", "param"), CASES["refused"])
 def test_what_cannot_be_done_is_named_by_its_place(given, fields, param):
     with pytest.raises(UnsupportedRequest) as refused:
         read(request(given, **fields))

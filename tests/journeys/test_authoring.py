@@ -144,8 +144,7 @@ def test_the_editor_says_in_its_own_words_what_is_wrong(browser):
 def test_topics_of_the_same_title_are_two_topics(user, client):
     point = {"title": "Goals", "elicitation_goals": ["One"], "completion_criteria": ["Named"]}
     made = client.post(
-        "/api/journeys",
-        json={"title": "Twice", "description": "d", "system_prompt": "s", "points": [point, point]},
+        "/api/journeys", json={"title": "Twice", "description": "d", "system_prompt": "s", "points": [point, point]}
     )
     assert [item["slug"] for item in made.get_json()["points"]] == ["goals", "goals-2"]
 

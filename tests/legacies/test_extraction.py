@@ -130,7 +130,7 @@ def test_read_only_and_switched_off_it_is_refused(app, client, model, talk):
     assert fact_calls(model) == []
 
 
-def test_what_a_reply_is_being_written_to_waits(app, client, model, run_jobs):
+def test_what_a_reply_is_being_written_to_waits(app, client, model):
     space = make_space(client, "Ylva")
     talk = converse(client, space)
     ids = fill(app, talk, "Ylva kept bees on the farm.", count=1)
@@ -139,8 +139,7 @@ def test_what_a_reply_is_being_written_to_waits(app, client, model, run_jobs):
         reply = {"role": "assistant", "content": "", "status": "streaming", "reply_to_id": later.message_id}
         db.session.add(Message(conversation_id=talk, created_at=now(), **reply))
     model.script(match="legacy_facts", respond=from_the_words)
-    client.post("/api/memories/extract", json={"conversation_id": talk})
-    run_jobs()
+    client.post("/api/memories/extract", json={"conversation_id": talk, "sync": True})
     (call,) = fact_calls(model)
     assert "sang" not in call["messages"][-1]["content"]
     with app.app_context(), write_transaction():  # nothing is left to be written
@@ -154,7 +153,4 @@ def test_the_fake_model_finds_facts_in_a_legacy(app, client, user, model):
     fill(app, talk, "Rosa was born in Porto in 1921. Rosa taught at the village school.", count=1)
     answer = client.post("/api/memories/extract", json={"conversation_id": talk, "sync": True})
     assert answer.status_code == 200, answer.text
-    assert set(facts(client, space)) == {
-        "Rosa was born in Porto in 1921.",
-        "Rosa taught at the village school.",
-    }
+    assert set(facts(client, space)) == {"Rosa was born in Porto in 1921.", "Rosa taught at the village school."}

@@ -28,7 +28,7 @@ from webapp.errors import NotFound
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
-from webapp.memories.store.outside_proposals import Proposal, propose
+from webapp.memories.store.outside_proposals import OutsideStatement, propose
 from webapp.retrieval.models import ConversationChunk
 from webapp.saved_prompts.models import SavedPrompt
 from webapp.saved_prompts.schemas import NewSavedPrompt
@@ -148,7 +148,7 @@ def test_nobody_is_told_any_more(app, family, model, run_jobs, goes):
         lambda me, _talk, place: create_memory(
             me, MemoryFields(memory_type="fact", content=FACT, visibility="shared", **place)
         ),
-        lambda me, _talk, place: propose(me, [Proposal(FACT)], cause="import", **place),
+        lambda me, _talk, place: propose(me, [OutsideStatement(FACT)], cause="import", **place),
         lambda me, _talk, place: create_prompt(me, NewSavedPrompt(name="Soup", content="A soup", **place)),
     ],
     ids=["conversation", "move", "memory", "proposal", "prompt"],

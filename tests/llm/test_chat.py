@@ -315,10 +315,7 @@ def test_server_that_is_not_there_could_not_be_reached(server, host):
 
 @pytest.mark.parametrize(
     ("fault", "options", "gone"),
-    [
-        ("refuse_stream_options", {}, "stream_options"),
-        ("refuse_max_tokens", {"max_tokens": 50}, "max_tokens"),
-    ],
+    [("refuse_stream_options", {}, "stream_options"), ("refuse_max_tokens", {"max_tokens": 50}, "max_tokens")],
 )
 def test_what_a_server_refuses_is_left_out_and_asked_once(server, settings, fault, options, gone):
     server.script(fault={fault: True})

@@ -21,10 +21,7 @@ from webapp.llm.settings import ModelSettings
 CASES = json.loads(Path(__file__).with_name("errors.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("payload", "status", "code", "retryable"),
-    CASES["payloads"],
-)
+@pytest.mark.parametrize(("payload", "status", "code", "retryable"), CASES["payloads"])
 def test_payloads(payload, status, code, retryable):
     error = classify_payload(payload, status=status)
     assert (error.code, error.retryable) == (code, retryable)

@@ -49,10 +49,7 @@ def test_one_is_made_listed_paused_resumed_run_and_deleted(app, client, user, an
     assert again["isError"] and again["content"][0]["text"] == "It is on its way already."
     run_jobs()
     assert client.get(f"/api/schedules/{number}/runs").json["runs"][0]["status"] == "done"
-    assert run(anonymous, secret, "delete_schedule", schedule_id=number) == {
-        "status": "deleted",
-        "schedule_id": number,
-    }
+    assert run(anonymous, secret, "delete_schedule", schedule_id=number) == {"status": "deleted", "schedule_id": number}
     assert client.get("/api/schedules").json["schedules"] == []
     gone = call(anonymous, secret, "delete_schedule", schedule_id=number)
     assert gone["isError"] and gone["content"][0]["text"] == "There is no such schedule."

@@ -249,25 +249,6 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("who", ["nobody", "nonsense", "revoked", "narrow"])
-def test_who_may_not_gets_nothing(app, user, anonymous, who):
-    known = add_memory(app, user, f"Has a {MARKER}")
-    secret = {"nobody": "", "nonsense": "cmpl_nonsense"}.get(who, "")
-    if who == "narrow":
-        secret = token(app, user, "memory", "write", "read", "chat")
-    if who == "revoked":
-        secret = token(app, user, "mcp", "write")
-        with app.app_context(), write_transaction():
-            tokens.revoke_all(user.user_id)
-    for tool in TOOLS:
-        answer = post(anonymous, secret, "tools/call", name=tool, arguments=arguments(tool, known))
-        assert answer.status_code == (403 if who == "narrow" else 401), tool
-        assert MARKER not in answer.text and answer.get_json()["error"], tool
-        if who != "narrow":
-            assert "resource_metadata=" in answer.headers["WWW-Authenticate"], tool
-    assert contents(app, user) == [(f"Has a {MARKER}", False)]
-
-
 def test_a_stranger_gets_nothing(app, user, make_user, anonymous):
     known = add_memory(app, user, f"Has a {MARKER}")
     stranger = token(app, make_user(), "mcp", "write")

@@ -26,7 +26,7 @@ from webapp.memories.rules.statements import read_statements
 from webapp.memories.schemas import MemoryChanges, MemoryFields, ReviewDecision
 from webapp.memories.store import forgetting
 from webapp.memories.store.journal import snapshot
-from webapp.memories.store.outside_proposals import Proposal, propose
+from webapp.memories.store.outside_proposals import OutsideStatement, propose
 from webapp.retrieval.cache import index_cache
 from webapp.retrieval.facts import read_keys
 from webapp.spaces.schemas import NewSpace
@@ -106,7 +106,7 @@ class Memories(RuleBasedStateMachine):
     @rule(value=st.sampled_from(VALUES), key=st.sampled_from(KEYS))
     def bring(self, value: str, key: str | None) -> None:
         """Imports what somebody may say, too."""
-        brought = Proposal(f"By now my place is {value}, I think", key=key, value=value if key else None)
+        brought = OutsideStatement(f"By now my place is {value}, I think", key=key, value=value if key else None)
         with self.app.app_context(), write_transaction():
             propose(self.user_id, [brought], cause="import")
 

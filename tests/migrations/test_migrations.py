@@ -240,8 +240,7 @@ def test_a_database_that_is_still_starting_is_waited_for(monkeypatch):
 
 @pytest.mark.mysql_only
 @pytest.mark.parametrize(
-    ("table", "documented"),
-    [("conversations", CONVERSATIONS), ("messages", MESSAGES), ("memories", MEMORIES)],
+    ("table", "documented"), [("conversations", CONVERSATIONS), ("messages", MESSAGES), ("memories", MEMORIES)]
 )
 def test_documented_columns_are_as_documented(app, table, documented):
     with app.app_context():

@@ -12,7 +12,7 @@ from tests.openapi.existing import Existing
 from webapp.conversations.models import Message, MessageReasoning
 from webapp.db.base import add_row, db, write_transaction
 from webapp.memories.models import Memory
-from webapp.memories.store.outside_proposals import Proposal, propose
+from webapp.memories.store.outside_proposals import OutsideStatement, propose
 from webapp.spaces.models import SpaceMember
 from webapp.transfer.models import Import
 
@@ -49,7 +49,9 @@ class Stocked(Existing):
     def _memories(self) -> None:
         super()._memories()
         with self.app.app_context(), write_transaction():
-            done = propose(self.person.user_id, [Proposal("Keeps bees"), Proposal("Has a boat")], cause="import")
+            done = propose(
+                self.person.user_id, [OutsideStatement("Keeps bees"), OutsideStatement("Has a boat")], cause="import"
+            )
             about = {"status": "done", "format": "mem0", "filename": "m.json", "counts": {"memories proposed": 2}}
             row = add_row(Import(user_id=self.person.user_id, change_set_ids=[done.change_set_id], **about))
             self._found.setdefault("import_id", []).append(row.import_id)

@@ -39,12 +39,7 @@ def keys(hits) -> list[tuple[str, int]]:
     return [hit.key for hit in hits]
 
 
-scopes = st.builds(
-    Scope,
-    st.integers(1, 3),
-    st.frozensets(st.integers(1, 4)),
-    st.none() | st.integers(1, 4),
-)
+scopes = st.builds(Scope, st.integers(1, 3), st.frozensets(st.integers(1, 4)), st.none() | st.integers(1, 4))
 
 
 @st.composite

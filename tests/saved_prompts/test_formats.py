@@ -111,11 +111,7 @@ def test_defaults_and_choices_fill_what_is_not_given():
 def test_what_is_missing_or_not_offered_is_said():
     with pytest.raises(InvalidValues) as caught:
         fill("{{topic}} {{tone: warm | dry}} {{more}}", {"topic": " ", "tone": "loud"}, {})
-    assert caught.value.errors == {
-        "topic": "is missing",
-        "tone": "must be one of warm, dry",
-        "more": "is missing",
-    }
+    assert caught.value.errors == {"topic": "is missing", "tone": "must be one of warm, dry", "more": "is missing"}
     with pytest.raises(InvalidValues, match="a must have at most 333 characters"):
         fill("{{a}}" * 3_000, {"a": "x" * 334}, {})
 

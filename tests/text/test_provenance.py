@@ -13,10 +13,7 @@ def others(message, said=()):
     return [message[start:end].strip() for start, end in spans_of_others(message, said)]
 
 
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    CASES["others_words_are_known_by_where_they_stand"],
-)
+@pytest.mark.parametrize(("message", "expected"), CASES["others_words_are_known_by_where_they_stand"])
 def test_others_words_are_known_by_where_they_stand(message, expected):
     assert others(message) == expected
 
@@ -52,10 +49,7 @@ def test_spans_follow_an_edit(after, kept):
     assert "".join(after[start:end] for start, end, _ in spans) == kept
 
 
-@pytest.mark.parametrize(
-    "message",
-    CASES["what_others_wrote_is_theirs_by_its_form"],
-)
+@pytest.mark.parametrize("message", CASES["what_others_wrote_is_theirs_by_its_form"])
 def test_what_others_wrote_is_theirs_by_its_form(message):
     words = "I live in Leeds and have two dogs"
     text = message.format(words)

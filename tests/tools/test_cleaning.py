@@ -34,18 +34,12 @@ def test_what_says_nothing_is_an_object_without_properties(schema):
     assert clean_schema(schema) == obj()
 
 
-@pytest.mark.parametrize(
-    ("schema", "cleaned"),
-    CASES["roots"],
-)
+@pytest.mark.parametrize(("schema", "cleaned"), CASES["roots"])
 def test_the_root_is_an_object(schema, cleaned):
     assert clean_schema(schema) == cleaned
 
 
-@pytest.mark.parametrize(
-    ("part", "cleaned"),
-    CASES["parts"],
-)
+@pytest.mark.parametrize(("part", "cleaned"), CASES["parts"])
 def test_a_part_has_one_type_and_what_all_servers_know(part, cleaned):
     schema = {**obj(part=part), "$defs": {"N": obj(n={})}}
     assert clean_schema(schema)["properties"]["part"] == cleaned

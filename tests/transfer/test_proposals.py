@@ -15,7 +15,7 @@ from webapp.db.base import add_row, db, write_transaction
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryTombstone
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
-from webapp.memories.store.outside_proposals import Proposal, propose
+from webapp.memories.store.outside_proposals import OutsideStatement, propose
 from webapp.transfer import proposal_pages, proposals
 from webapp.transfer.models import Import
 
@@ -39,7 +39,7 @@ def make_import(app: Flask) -> Callable[..., int]:
 
     def make(person: Person, statements: list[str], filename: str = "memories.json") -> int:
         with app.app_context(), write_transaction():
-            done = propose(person.user_id, [Proposal(text) for text in statements], cause="import")
+            done = propose(person.user_id, [OutsideStatement(text) for text in statements], cause="import")
             of = {"user_id": person.user_id, "status": "done", "format": "chatgpt", "filename": filename}
             return add_row(Import(**of, counts={"messages": 9}, change_set_ids=[done.change_set_id])).import_id
 
@@ -50,7 +50,7 @@ def test_the_review_groups_what_came_together(app, user, make_import, browser):
     first = make_import(user, ["Keeps bees on the roof", "Plays the cello"])
     second = make_import(user, ["Lives in Porto"], "other.zip")
     with app.app_context(), write_transaction():
-        propose(user.user_id, [Proposal("Rides a unicycle")], cause="mcp")
+        propose(user.user_id, [OutsideStatement("Rides a unicycle")], cause="mcp")
         # Newer ones that brought nothing, or nothing that waits, take nobody's place.
         db.session.add_all(
             Import(user_id=user.user_id, status="done", filename=f"again{number}.zip", counts={}, change_set_ids=[])
@@ -139,7 +139,7 @@ def test_another_value_of_a_known_key_waits_beside_it(app, user, login, make_imp
     with app.app_context(), write_transaction():
         fields = {"memory_type": "fact", "fact_key": "identity/birthday", "fact_value": value}
         create_memory(user.user_id, MemoryFields(content=known, **fields))
-        twice = Proposal("Birthday on 5 March", key="identity/date_of_birth", value=value)
+        twice = OutsideStatement("Birthday on 5 March", key="identity/date_of_birth", value=value)
         assert propose(user.user_id, [twice], cause="import").counts == {"known": 1}, "the same value is known"
     browser = login(user)
     for said in (brought, *others):

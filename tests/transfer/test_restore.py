@@ -145,7 +145,7 @@ def begin_restore(user_id: int, data: bytes, **wishes: Any) -> int:
     with write_transaction():
         with storage.open_new_file() as (name, file):
             file.write(data)
-        row = service.add_stored(user_id, "me.zip", name, len(data), None)
+        row = service.add_stored(user_id, "me.zip", name, len(data), None, by_job=False)
         import_id = row.import_id
     assert preview.inspect_upload(import_id) == "ready", db.session.get(Import, import_id).error
     with write_transaction():

@@ -344,8 +344,4 @@ def test_secrets_and_ids_differ():
 
 
 def test_tries_end():
-    assert [signatures.wait_after(n) for n in (1, len(RETRY_SECONDS), len(RETRY_SECONDS) + 1)] == [
-        5,
-        72_000,
-        None,
-    ]
+    assert [signatures.wait_after(n) for n in (1, len(RETRY_SECONDS), len(RETRY_SECONDS) + 1)] == [5, 72_000, None]

@@ -51,8 +51,8 @@ def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any,
             key = request.headers.get(HEADER)
             if key is None:
                 return function(*args, **kwargs)
-            if not 1 <= len(key) <= 200 or not key.isprintable():
-                raise Invalid.field(HEADER, "must be 1 to 200 printable characters")
+            if not 1 <= len(key) <= 255 or not key.isprintable():
+                raise Invalid.field(HEADER, "must be 1 to 255 printable characters")
             digest = _fingerprint()
             row = IdempotencyKey(
                 user_id=require_identity().user_id,  # of a service token whoever made it

@@ -84,9 +84,9 @@ def callback() -> ViewResult:
             raise _unreachable(error) from error
         # A forged or stale answer, a wrong nonce, a bad signature, or the person changed their mind.
         log.warning("sign-in at the provider failed", extra={"error": f"{type(error).__name__}: {reason(error)[:200]}"})
-        return _show_refusal("Signing in did not work. Please try again."), 401
+        return _show_refusal(_("Signing in did not work. Please try again.")), 401
     if not claims:
-        return _show_refusal("The provider did not say who you are."), 401
+        return _show_refusal(_("The provider did not say who you are.")), 401
     try:
         provider_claims = ProviderClaims.of(str(claims["iss"]), claims, settings)
         user = identities.user_of(

@@ -1,4 +1,4 @@
-"""One sentence on whether all is well, and what is not: each concern with where it is dealt with; pure."""
+"""One sentence on whether all is well, and what is not: each concern with where it is dealt with."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -108,10 +108,8 @@ def _work(work: Work) -> Iterator[Concern]:
         yield _jobs(N_("No scheduler is running: nothing is sent at its time, and nothing is cleaned up."))
     late = max(work.queues, key=lambda queue: queue.waited)
     if late.waited > LONG_QUEUE_SECONDS:
-        minutes = round(late.waited / 60)
-        text = say(
-            "Queue “%(queue)s”: the first job has waited for %(minutes)s minutes.", queue=late.name, minutes=minutes
-        )
+        values = {"queue": late.name, "minutes": round(late.waited / 60)}
+        text = say("Queue “%(queue)s”: the first job has waited for %(minutes)s minutes.", **values)
         yield Concern(text, "admin_jobs.list_jobs", {"queue": late.name, "state": "queued"}, is_urgent=False)
     if work.failed:
         worst = max(work.queues, key=lambda queue: queue.counts["failed"])

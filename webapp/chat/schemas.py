@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from webapp.conversations.schemas import MessageOut
 from webapp.http.validation import Id, Input, Integer, JsonObject, Line, MessageText
@@ -37,6 +37,13 @@ class SpanFields(Input):
     start: Integer = Field(ge=0)
     end: Integer = Field(ge=1)
     origin: Origin
+
+    @field_validator("end")
+    @classmethod
+    def _check_order(cls, value: int, info: ValidationInfo) -> int:
+        if value <= info.data.get("start", 0):
+            raise ValueError("must be after the start")  # ignored, pasted words would count as typed
+        return value
 
 
 Spans = Annotated[list[SpanFields], Field(max_length=200, description="What of the text was pasted, quoted or spoken.")]

@@ -126,7 +126,8 @@ def change_one(conversation_id: int) -> Any:
     try:
         changes = ConversationChanges(folder_id=_id("folder"), tags=tags)
     except ValidationError:
-        return _render_row(conversation_id, error="Tags are single words or short phrases, at most 20.", tags=tags), 422
+        error = _("Tags are words or short phrases: at most 20 of them, each with at most 50 characters.")
+        return _render_row(conversation_id, error=error, tags=tags), 422
     service.update_conversation(current_user_id(), conversation_id, changes)
     return commit_and_redirect(url_for("conversations_pages.show", conversation_id=conversation_id))
 

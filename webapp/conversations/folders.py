@@ -35,7 +35,8 @@ def rename_folder(user_id: int, folder_id: int, fields: FolderFields) -> Folder:
 
 
 def _require_free_name(user_id: int, name: str, *, but: int = 0) -> None:
-    if count_rows(Folder.user_id == user_id, Folder.name == name, Folder.folder_id != but):
+    names = db.session.scalars(select(Folder.name).where(Folder.user_id == user_id, Folder.folder_id != but))
+    if name.casefold() in map(str.casefold, names):  # databases differ in what they take for the same
         raise Conflict("You already have a folder of this name.")
 
 

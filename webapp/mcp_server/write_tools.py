@@ -14,7 +14,7 @@ from webapp.memories.rules.grounding import keeps_names_and_numbers, value_after
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.store.forgetting import forget_one
 from webapp.memories.store.journal import statement_hash
-from webapp.memories.store.outside_proposals import Proposal, propose
+from webapp.memories.store.outside_proposals import OutsideStatement, propose
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.service import require_member
 
@@ -86,7 +86,7 @@ def _within_reach(row: Memory) -> Memory:
 
 
 def _propose(user_id: int, content: str, kind: str, space_id: int | None) -> dict[str, Any]:
-    done = propose(user_id, [Proposal(content, kind=kind)], cause=CAUSE, space_id=space_id)
+    done = propose(user_id, [OutsideStatement(content, kind=kind)], cause=CAUSE, space_id=space_id)
     outcome = next((name for name, count in done.counts.items() if count), "empty")
     if outcome == "proposed":
         record(user_id, Action.MEMORIES_CHANGED, "1 memory proposed")

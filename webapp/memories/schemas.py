@@ -2,8 +2,8 @@
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, tzinfo
-from typing import Annotated, Literal
+from datetime import UTC, date, datetime, time, tzinfo
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -35,19 +35,22 @@ from webapp.text.canonical import plain_text
 
 MemoryKind = Annotated[str, GetPydanticSchema(lambda _type, _handler: core_schema.literal_schema(list(MEMORY_TYPES)))]
 Visibility = Literal["private", "shared"]
+D = TypeVar("D", bound=date)
 
 
 def _statement(value: str) -> str:
     return not_blank(plain_text(value))
 
 
-def _check_range(value: datetime) -> datetime:
-    if not datetime(1970, 1, 2, tzinfo=UTC) <= value <= datetime(2038, 1, 18, tzinfo=UTC):
+def _check_range(value: D) -> D:
+    day = value.astimezone(UTC).date() if isinstance(value, datetime) else value
+    if not date(1970, 1, 2) <= day <= date(2038, 1, 18):
         raise ValueError("must be between 1970 and 2038")  # what a TIMESTAMP holds
     return value
 
 
 MemoryTime = Annotated[AwareTime, AfterValidator(_check_range)]
+MemoryDay = Annotated[Day, AfterValidator(_check_range)]
 Statement = Annotated[Lines, Field(max_length=CONTENT_MAX), AfterValidator(_statement)]
 LastDay = Annotated[
     Annotated[Day | None, BeforeValidator(lambda value: None if value == "" else value)],
@@ -145,7 +148,13 @@ class RestoreRevision(Input):
 class ReviewDecision(Input):
     decision: Decision
     other_id: Id | None = None
-    until: MemoryTime | None = None
+    until: MemoryDay | MemoryTime | None = Field(None, description="A day, where you are, or a time.")
+
+    def end(self, zone: tzinfo) -> datetime | None:
+        """Return when what was true ended: a day counts as its noon in a time zone."""
+        if self.until is None or isinstance(self.until, datetime):
+            return self.until
+        return datetime.combine(self.until, time(12), zone).astimezone(UTC)
 
 
 class ExtractRequest(Input):

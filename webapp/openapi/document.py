@@ -53,8 +53,8 @@ _HEADERS = {
 _IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
-    "description": "Any text of your own that names this request; 1 to 200 printable characters.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
+    "description": "Any text of your own that names this request; 1 to 255 printable characters.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
 }
 _LAST_EVENT_ID = {
     "name": "Last-Event-ID",

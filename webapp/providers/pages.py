@@ -108,11 +108,10 @@ def offer(connection_id: int) -> ViewResult:
         models = [_offer(name, by_model.get(name, {})) for name in names]
         service.update_connection(connection_id, ConnectionChanges(models=models))
     except ValidationError:
-        return _connection(
-            connection_id, errors={"models": "Numbers only for windows, prices, temperature and length."}
-        ), 422
-    except (Conflict, Invalid) as error:
-        return _connection(connection_id, errors={"models": error.detail}), error.status
+        error = _("Numbers only for windows, prices, temperature and length.")
+        return _connection(connection_id, errors={"models": error}), 422
+    except (Conflict, Invalid) as problem:
+        return _connection(connection_id, errors={"models": problem.detail}), problem.status
     return commit_and_redirect(url_for(".show", connection_id=connection_id) + "#offers", _("Saved."))
 
 

@@ -129,7 +129,7 @@ def import_file() -> ViewResult:
         items = formats.items_of(text)
         result = service.import_prompts(current_user_id(), items, space_id=parse_id(request.form.get("space")))
     except UnicodeDecodeError:
-        return _index(error="This file is not text."), 422
+        return _index(error=gettext("This file is not text.")), 422
     except (ValueError, DomainError) as error:
         return _index(error=getattr(error, "detail", "") or str(error)), 422
     db.session.commit()

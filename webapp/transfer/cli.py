@@ -56,7 +56,7 @@ def import_file(email: str, form: str | None, restore: bool | None, learn: bool,
     with path.open("rb") as source, storage.open_new_file() as (name, file):
         shutil.copyfileobj(source, file)
     with write_transaction():
-        row = service.add_stored(user_id, path.name, name, path.stat().st_size, form)
+        row = service.add_stored(user_id, path.name, name, path.stat().st_size, form, by_job=False)
         import_id = row.import_id
     if preview.inspect_upload(import_id, seconds=ENDLESS) != "ready":
         raise click.ClickException(service.get_import(user_id, import_id).error or "It cannot be taken in.")

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import ClassVar, Literal, Protocol
 
 from webapp.i18n.marks import N_
-from webapp.memories.store.outside_proposals import Proposal
+from webapp.memories.store.outside_proposals import OutsideStatement
 from webapp.text.provenance import Spans
 from webapp.transfer.sources import Upload
 
@@ -85,7 +85,7 @@ class ReadConversation:
 
 
 @dataclass(frozen=True)
-class ReadMemory(Proposal):
+class ReadMemory(OutsideStatement):
     """Something the other program remembered; `project` is the source id of the project it belongs to."""
 
     item_kind: ClassVar[str] = "memory"

@@ -49,20 +49,33 @@ def upload(user_id: int, file: FileStorage, reader: str | None) -> Import:
     if not size:
         storage.drop(stored_as)
         raise Invalid.field("file", "The file is empty.")
-    return _add(user_id, file.filename or "export", stored_as, size, reader)
+    return add_stored(user_id, file.filename or "export", stored_as, size, reader)
 
 
 def paste(user_id: int, fields: PastedImport) -> Import:
     """Store pasted memories and have them examined. Raises Invalid, Conflict."""
     _check(user_id, fields.format)
     stored_as, size = storage.keep(fields.text)
-    return _add(user_id, PASTED_NAME, stored_as, size, fields.format or "list")
+    return add_stored(user_id, PASTED_NAME, stored_as, size, fields.format or "list")
 
 
-def add_stored(user_id: int, filename: str, stored_as: str, size: int, reader: str | None) -> Import:
-    """Add an import of a file that is already stored; the caller examines it. Raises Invalid, Conflict."""
-    _check(user_id, reader)
-    return _add(user_id, filename, stored_as, size, reader, by_job=False)
+def add_stored(
+    user_id: int, filename: str, stored_as: str, size: int, reader: str | None, *, by_job: bool = True
+) -> Import:
+    """Add an import of a stored file, which a job examines or, without one, the caller."""
+    row = Import(
+        user_id=user_id,
+        filename=filename.replace("\x00", "")[-255:] or "export",
+        stored_as=stored_as,
+        size=min(size, MAX_ID),
+        format=reader,
+        counts={},
+        change_set_ids=[],
+    )
+    add_row(row)
+    if by_job:
+        enqueue_after_commit("look_at_import", import_id=row.import_id)
+    return row
 
 
 def get_import(user_id: int, import_id: int, *, lock: bool = False) -> Import:
@@ -181,22 +194,6 @@ def _check(user_id: int, reader: str | None) -> None:
             raise Conflict(
                 "%(at_once)s imports are already waiting or running. Finish or cancel one first.", at_once=limit
             )
-
-
-def _add(user_id: int, filename: str, stored_as: str, size: int, reader: str | None, *, by_job: bool = True) -> Import:
-    row = Import(
-        user_id=user_id,
-        filename=filename.replace("\x00", "")[-255:] or "export",
-        stored_as=stored_as,
-        size=min(size, MAX_ID),
-        format=reader,
-        counts={},
-        change_set_ids=[],
-    )
-    add_row(row)
-    if by_job:
-        enqueue_after_commit("look_at_import", import_id=row.import_id)
-    return row
 
 
 @account_deleted.connect

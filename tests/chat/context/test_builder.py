@@ -238,7 +238,7 @@ def test_rows_that_are_not_context_stay_out():
             Message(5, "assistant", "partial answer", status="interrupted"),
             Message(6, "user", "go on"),
             Message(7, "assistant", "", status="streaming"),
-        ],
+        ]
     )
     assert context.verbatim == [2, 5, 6]
     assert {(item.id, item.reason) for item in context.left_out} == {

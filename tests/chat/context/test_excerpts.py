@@ -45,10 +45,7 @@ def test_what_is_in_the_prompt_is_not_repeated():
     found = [RetrievedPassage("memory", 3, "Always metric."), passage(900, QUESTION[0].content)]
     context = build_context(
         ContextInput(
-            prompt="P",
-            messages=QUESTION,
-            standing=[KnownItem(3, "Always metric.", 1, "instruction")],
-            retrieved=found,
+            prompt="P", messages=QUESTION, standing=[KnownItem(3, "Always metric.", 1, "instruction")], retrieved=found
         )
     )
     assert sum(message["content"].count("Always metric.") for message in context.messages) == 1

@@ -146,10 +146,7 @@ def everywhere(app, client, user, model, run_jobs, tmp_path: Path) -> int:
     model.script(
         match="memory_operations",
         times=1,
-        structured={
-            "statements": [operation(SAID, CONTENT)],
-            "title": "Allergic to walnuts",
-        },
+        structured={"statements": [operation(SAID, CONTENT)], "title": "Allergic to walnuts"},
     )
     talk = client.post("/api/conversations", json={}).json["conversation_id"]
     say(client, talk, f"As I said, {SAID}")

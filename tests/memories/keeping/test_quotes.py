@@ -9,7 +9,7 @@ from tests.support.queries import change_row
 from webapp.conversations.models import Conversation
 from webapp.db.base import write_transaction
 from webapp.memories.learning import extraction
-from webapp.memories.store.outside_proposals import Proposal, propose
+from webapp.memories.store.outside_proposals import OutsideStatement, propose
 from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.passages import Scope
 from webapp.summaries import service as summaries
@@ -117,7 +117,7 @@ def test_an_edited_message_brings_nothing_back_and_what_is_rewritten_in_it_goes(
 def test_no_other_program_brings_the_quote_back_as_a_memory(app, client, user, model, content):
     forget(app, client, user, model, converse(app, user.user_id, f"By the way, {SAID}!"))
     with app.app_context(), write_transaction():
-        assert propose(user.user_id, [Proposal(content)], cause="mcp").counts == {"forgotten": 1}
+        assert propose(user.user_id, [OutsideStatement(content)], cause="mcp").counts == {"forgotten": 1}
     assert memories_of(app, user.user_id) == []
     # By their own hand the user may.
     assert client.post("/api/memories", json={"memory_type": "fact", "content": content}).status_code == 201

@@ -67,10 +67,7 @@ def numbers(client: ApiClient, *contents: str) -> list[int]:
     return [order.index(content) + 1 for content in contents]
 
 
-@pytest.mark.parametrize(
-    ("text", "notes", "stands"),
-    CASES["a sentence stands"],
-)
+@pytest.mark.parametrize(("text", "notes", "stands"), CASES["a sentence stands"])
 def test_a_sentence_stands_if_its_notes_say_it(text, notes, stands):
     answer = WrittenPortrait.model_validate(portrait_answer((text, notes)))
     assert bool(sentences_of(answer, known_items(DAUGHTER, BOAT, WORK))) is stands
@@ -92,8 +89,7 @@ def test_a_sentence_rests_on_the_notes_that_have_its_words(text, notes, memories
 
 
 @pytest.mark.parametrize(
-    ("note", "text", "wording"),
-    CASES["test_a_model_that_is_not_trusted_changes_no_more_than_short_words"],
+    ("note", "text", "wording"), CASES["test_a_model_that_is_not_trusted_changes_no_more_than_short_words"]
 )
 def test_a_model_that_is_not_trusted_changes_no_more_than_short_words(note, text, wording):
     answer = WrittenPortrait.model_validate(portrait_answer((text, [1])))

@@ -271,10 +271,7 @@ def test_what_nobody_wants_any_more_once_it_is_written_is_not_stored(pair, app, 
     share(anna, space_id, BOAT)
     answers(model, (OF_BOAT, [1]), times=None)
     judge, path = generation.sentences_of, f"/api/spaces/{space_id}"
-    ends = {
-        "switched off": lambda: anna.put(path, json={"has_portrait": False}),
-        "deleted": lambda: anna.delete(path),
-    }
+    ends = {"switched off": lambda: anna.put(path, json={"has_portrait": False}), "deleted": lambda: anna.delete(path)}
     for meanwhile, end in ends.items():
         anna.put(path, json={"has_portrait": True})
         monkeypatch.setattr(generation, "sentences_of", lambda *given, end=end: end() and judge(*given))

@@ -13,7 +13,7 @@ from tests.memories.conversing import memories_of
 from webapp.db.base import now, write_transaction
 from webapp.memories import service
 from webapp.memories.schemas import MemoryChanges, MemoryFields
-from webapp.memories.store.outside_proposals import Proposal, propose
+from webapp.memories.store.outside_proposals import OutsideStatement, propose
 
 HTMX = {"HX-Request": "true"}
 ROOF, MOSS, GOATS = "Keeps bees on the roof", "Likes moss", "Keeps goats"
@@ -23,7 +23,7 @@ ROOF, MOSS, GOATS = "Keeps bees on the roof", "Likes moss", "Keeps goats"
 def queue(app: Flask, user: Person) -> list[int]:
     """Three memories in review, the last of which is asked about first; their ids."""
     with app.app_context(), write_transaction():
-        propose(user.user_id, [Proposal(ROOF), Proposal(MOSS), Proposal(GOATS)], cause="mcp")
+        propose(user.user_id, [OutsideStatement(ROOF), OutsideStatement(MOSS), OutsideStatement(GOATS)], cause="mcp")
     return [row.memory_id for row in memories_of(app, user.user_id)]
 
 
@@ -37,7 +37,7 @@ def birthdays(app: Flask, user: Person) -> tuple[int, int]:
         )
         propose(
             user.user_id,
-            [Proposal("Born on 4 March 1984", key="identity/birthday", value="1984-03-04")],
+            [OutsideStatement("Born on 4 March 1984", key="identity/birthday", value="1984-03-04")],
             cause="import",
         )
         return known.memory_id, known.memory_id + 1

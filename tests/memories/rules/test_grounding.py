@@ -49,8 +49,7 @@ def test_what_a_statement_adds_from_outside():
 
 
 @pytest.mark.parametrize(
-    ("content", "before", "value", "expected"),
-    CASES["test_the_value_of_a_fact_whose_words_were_changed"],
+    ("content", "before", "value", "expected"), CASES["test_the_value_of_a_fact_whose_words_were_changed"]
 )
 def test_the_value_of_a_fact_whose_words_were_changed(content, before, value, expected):
     assert value_after(content, before, value) == expected

@@ -108,12 +108,7 @@ def test_the_same_notes_have_the_same_names_and_odd_ones_none():
 
 def test_runs_say_whether_they_begin_a_sentence_and_where_they_stand():
     runs = capital_runs(["Anna met Tom Hill. Then – “Anna”!", "met Tom Hill", "ALL OF IT"])
-    assert runs == {
-        (True, "Anna"): [0],
-        (False, "Tom Hill"): [0, 1],
-        (True, "Then"): [0],
-        (False, "Anna"): [0],
-    }
+    assert runs == {(True, "Anna"): [0], (False, "Tom Hill"): [0, 1], (True, "Then"): [0], (False, "Anna"): [0]}
 
 
 def test_parts_end_where_something_is_attached_or_a_sentence_ends():

@@ -51,15 +51,7 @@ def test_a_wish_for_the_answers_is_an_instruction():
     assert operation.memory_type is MemoryType.INSTRUCTION and operation.fact_key is None
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"quote": ""},
-        {"quote": None},
-        {"quote": ["I", "am"]},
-        {"about": "the weather"},
-    ],
-)
+@pytest.mark.parametrize("change", [{"quote": ""}, {"quote": None}, {"quote": ["I", "am"]}, {"about": "the weather"}])
 def test_one_malformed_statement_is_counted_and_the_rest_survive(change):
     found = read_statements([GOOD, GOOD | change, "nonsense", GOOD])
     assert len(found.operations) == 2 and found.malformed == 2
@@ -78,8 +70,7 @@ def test_small_liberties_of_models_are_allowed(change):
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
-    [(95, 0.95), ("95%", 0.95), ("0.8", 0.8), (True, 0.7), ("very", 0.7), (1.2, 0.7), (-1, 0.7)],
+    ("given", "meant"), [(95, 0.95), ("95%", 0.95), ("0.8", 0.8), (True, 0.7), ("very", 0.7), (1.2, 0.7), (-1, 0.7)]
 )
 def test_how_sure_a_model_is_may_be_said_in_other_ways(given, meant):
     (operation,) = read_statements([GOOD | {"confidence": given}]).operations

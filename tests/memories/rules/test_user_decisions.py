@@ -55,10 +55,7 @@ def test_the_later_replaces_the_earlier_whichever_waits():
         (7, closed | {"valid_to": LATER}),
         (8, {"valid_from": LATER}),
     )
-    assert edits(Decision.ACCEPT, earlier, later, NOON) == (
-        (8, {"valid_to": NOON, "superseded_by": 7}),
-        (7, CLEARED),
-    )
+    assert edits(Decision.ACCEPT, earlier, later, NOON) == ((8, {"valid_to": NOON, "superseded_by": 7}), (7, CLEARED))
     assert edits(Decision.REJECT, earlier, later, NOON) == ()
     # Who chooses the value of a key is not asked about the earlier ones again.
     first, second, third = (
@@ -79,11 +76,7 @@ def test_a_doubtful_memory_is_simply_accepted():
 
 @pytest.mark.parametrize(
     ("decision", "memory", "other"),
-    [
-        (Decision.ACCEPT, OLD, None),
-        (Decision.REPLACE, NEW, None),
-        (Decision.BOTH, NEW, NEW),
-    ],
+    [(Decision.ACCEPT, OLD, None), (Decision.REPLACE, NEW, None), (Decision.BOTH, NEW, NEW)],
 )
 def test_impossible_decisions_are_refused(decision, memory, other):
     with pytest.raises(Conflict):

@@ -194,9 +194,9 @@ def test_accepting_what_contradicts_replaces_and_both_can_be_true(app, client, u
 
 def test_rejecting_forgets_and_until_ends_the_other_at_a_date(app, client, user, model):
     standing, found = propose_employer(app, client, user, model)
-    body = {"decision": "until", "until": "2026-05-01T00:00:00Z"}
+    body = {"decision": "until", "until": "2026-05-01"}
     until = client.post(f"/api/memories/{found['memory_id']}/review", json=body).json
-    assert until["valid_from"].startswith("2026-05-01") and not until["needs_review"]
+    assert until["valid_from"].startswith("2026-05-01T12:00") and not until["needs_review"]
     assert client.get(f"/api/memories/{standing['memory_id']}").json["valid_to"].startswith("2026-05-01")
     talk = converse(app, user.user_id, "maybe I like jazz")
     answers(model, operation("maybe I like jazz", "Likes jazz.", confidence=0.5))

@@ -22,7 +22,7 @@ from webapp.memories.prompt.always_used import context_memories
 from webapp.memories.rules.statements import _CATEGORIES, KEYS
 from webapp.memories.showing import facets, texts
 from webapp.memories.store import forgetting
-from webapp.memories.store.outside_proposals import Proposal, propose
+from webapp.memories.store.outside_proposals import OutsideStatement, propose
 
 HTMX = {"HX-Request": "true"}
 SECRET = "Keeps bees on the roof"
@@ -328,7 +328,7 @@ def test_deleting_a_conversation_says_what_rests_on_it(app, browser, user, learn
 
 def test_health_offers_the_way_out(app, browser, user, learn):
     with app.app_context(), write_transaction():
-        propose(user.user_id, [Proposal(SECRET)], cause="import")
+        propose(user.user_id, [OutsideStatement(SECRET)], cause="import")
     assert "Nothing to tidy" in browser.get("/memories/health").text, "what waits for review is asked about elsewhere"
     execute(app, update(Memory).values(needs_review=False))
     assert "No source left" not in browser.get("/memories/health").text
@@ -470,7 +470,7 @@ def test_several_in_review_are_decided_together_and_counted_in_the_navigation(
 
 def test_proposals_are_shown_as_waiting_and_what_is_forgotten_offers_no_undo(app, browser, user):
     with app.app_context(), write_transaction():
-        made = propose(user.user_id, [Proposal("Keeps goats"), Proposal("Likes moss")], cause="import")
+        made = propose(user.user_id, [OutsideStatement("Keeps goats"), OutsideStatement("Likes moss")], cause="import")
     page = browser.get("/memories/changes").text
     assert "To review: Keeps goats, Likes moss" in page and "Remembered" not in page
     opened = browser.get(f"/memories/changes/{made.change_set_id}", headers=HTMX).text
@@ -592,7 +592,7 @@ def test_what_contradicts_another_is_left_when_several_are_kept(app, browser, us
 def test_of_two_that_wait_with_one_key_one_is_kept_and_the_other_asked_about(app, browser, user):
     fields = {"key": "identity/location"}
     with app.app_context(), write_transaction():
-        cities = [Proposal(f"Lives in {city}", value=city, **fields) for city in ("York", "Leeds")]
+        cities = [OutsideStatement(f"Lives in {city}", value=city, **fields) for city in ("York", "Leeds")]
         propose(user.user_id, cities, cause="import")
     ids = [row.memory_id for row in memories_of(app, user.user_id)]
     assert post_form(browser, "/memories/review", ids=ids, decision="accept").status_code == 303

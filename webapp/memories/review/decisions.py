@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 
 from blinker import Signal
 from sqlalchemy import ColumnElement, Select, false, select
@@ -132,8 +132,11 @@ def _end_of(row: Memory, disputed: Mapping[int, Memory]) -> int | None:
     return other.memory_id if other is not None and not (other.needs_review or other.is_archived) else None
 
 
-def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory | ForgetReport:
-    """Apply the user's decision; return the memory or what was forgotten. Raises NotFound, Conflict, Invalid."""
+def decide_review(user_id: int, memory_id: int, body: ReviewDecision, zone: tzinfo = UTC) -> Memory | ForgetReport:
+    """Apply the user's decision; return the memory or what was forgotten. Raises NotFound, Conflict, Invalid.
+
+    `zone` is where the user is, if `body.until` is a day.
+    """
     versions.begin_change(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
     if body.decision is Decision.UNTIL and body.until is None:
@@ -149,7 +152,7 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
         ids.update(db.session.scalars(select(Memory.memory_id).where(*same_key, *WAITING).with_for_update()))
     memories = {item.ref: item for item in writing.load_known(ids)}
     other = memories.get(other_id) if other_id else None
-    edits = settle(body.decision, memories[memory_id], other, now(), body.until, memories.values())
+    edits = settle(body.decision, memories[memory_id], other, now(), body.end(zone), memories.values())
     if body.decision is Decision.REJECT:
         return forgetting.forget_one(user_id, memory_id, cause="rejected")
     journal = Journal(user_id, f"review_{body.decision.value}")

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Row, Select, delete, exists, false, func, not_, or_, select
@@ -31,20 +30,15 @@ MEMORIES = "m."
 """The beginning of a list's cursors once it has reached the memories in review, which come last."""
 
 
-class ProposalReason(StrEnum):
-    """The reason for waiting: others' words may be behind it, it is uncertain, contradicts, or cannot be undone."""
-
-    TAINTED = "tainted"
-    DOUBT = "doubt"
-    CONFLICT = "conflict"
-    FORGET = "forget"
+ProposalReason = Literal["tainted", "doubt", "conflict", "forget"]
+"""The reason for waiting: others' words may be behind it, it is uncertain, contradicts, or cannot be undone."""
 
 
 @dataclass(frozen=True)
 class Proposal:
     """One thing that waits: `memory` would be kept or forgotten, in the place of `replaced` if there is one.
 
-    `waits` is the memory in review, which may be the earlier of two. `message_id` is the reply that proposes it.
+    `key` names what waits, of two memories perhaps the earlier; `message_id` is the reply that proposes it.
     """
 
     key: str
@@ -161,11 +155,11 @@ def _view_forget_proposals(user_id: int, rows: Sequence[Row[*tuple[Any, ...]]]) 
     return [
         Proposal(
             f"{FORGET}-{row.proposal_id}",
-            "forget",
-            ProposalReason.FORGET,
-            memory,
-            row.created_at,
-            quotes.get(memory.memory_id, ()),
+            kind="forget",
+            why="forget",
+            memory=memory,
+            since=row.created_at,
+            evidence=quotes.get(memory.memory_id, ()),
             message_id=row.message_id,
         )
         for row, memory, *_ in rows
@@ -178,14 +172,13 @@ def _view_memories(review_items: Sequence[WaitingMemory]) -> list[Proposal]:
     for item in review_items:
         key = f"{MEMORY}-{item.memory.memory_id}"
         if item.other is None:
-            why = ProposalReason.TAINTED if item.memory.memory_id in tainted else ProposalReason.DOUBT
+            why: ProposalReason = "tainted" if item.memory.memory_id in tainted else "doubt"
             proposals.append(Proposal(key, "remember", why, item.memory, item.memory.updated_at, item.evidence))
             continue
         sides = [(item.memory, item.evidence), (item.other, item.other_evidence)]
         earlier, later = sides if item.is_earlier else reversed(sides)
-        proposals.append(
-            Proposal(key, "conflict", ProposalReason.CONFLICT, later[0], item.memory.updated_at, later[1], earlier[0])
-        )
+        conflict = Proposal(key, "conflict", "conflict", later[0], item.memory.updated_at, later[1], earlier[0])
+        proposals.append(conflict)
     return proposals
 
 

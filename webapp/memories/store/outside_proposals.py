@@ -26,7 +26,7 @@ CONFIDENCE = 0.5
 
 
 @dataclass(frozen=True)
-class Proposal:
+class OutsideStatement:
     """A statement from elsewhere, when it was created there, and its key and value if it came with them."""
 
     content: str
@@ -47,7 +47,9 @@ class ProposalCounts:
     """The statements among them that the user had forgotten."""
 
 
-def propose(user_id: int, proposals: Iterable[Proposal], *, cause: str, space_id: int | None = None) -> ProposalCounts:
+def propose(
+    user_id: int, statements: Iterable[OutsideStatement], *, cause: str, space_id: int | None = None
+) -> ProposalCounts:
     """Put statements, cut at sentences, into review; known, forgotten and secret ones are left out.
 
     Another value of a key in use waits beside it. In a space that the user does not belong to, they are theirs alone.
@@ -59,7 +61,7 @@ def propose(user_id: int, proposals: Iterable[Proposal], *, cause: str, space_id
     counts: Counter[str] = Counter()
     forgotten: set[str] = set()
     rows: list[Memory] = []
-    pieces = [(item, piece, statement_hash(piece)) for item in proposals for piece in _pieces(item.content)]
+    pieces = [(item, piece, statement_hash(piece)) for item in statements for piece in _pieces(item.content)]
     hashes = [digest for _, _, digest in pieces]
     stored = select(Memory.statement_hash).where(Memory.user_id == user_id, Memory.statement_hash.in_(hashes))
     known = set(db.session.scalars(stored))
@@ -93,7 +95,7 @@ def _store(user_id: int, cause: str, rows: list[Memory]) -> int | None:
     return journal.close({"added": len(rows), "in_review": len(rows)}).change_set_id
 
 
-def _draft(item: Proposal, piece: str, facts: Iterable[Draft]) -> Draft:
+def _draft(item: OutsideStatement, piece: str, facts: Iterable[Draft]) -> Draft:
     """Return a statement as a memory, under its own key or that of a fact in use that it begins like."""
     draft = Draft(item.kind, piece, until=item.until, confidence=CONFIDENCE, origin="import")
     if key := canonical_fact_key(item.key):

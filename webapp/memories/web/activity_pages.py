@@ -1,7 +1,6 @@
 """Pages and fragments for what happens to memories: review, the change log, extraction, switches, health."""
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, time
 
 from flask import flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
@@ -14,6 +13,7 @@ from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
 from webapp.http.forms import sentences
+from webapp.http.problems import field_errors
 from webapp.http.validation import PageQuery, parse_id
 from webapp.http.views import (
     PageBlueprint,
@@ -63,7 +63,7 @@ def decide(memory_id: int) -> ViewResult:
         except (Invalid, Conflict) as error:
             db.session.rollback()
             return _review(_error_text(error)), 422
-    result = decisions.decide_review(current_user_id(), memory_id, _decision())
+    result = decisions.decide_review(current_user_id(), memory_id, _decision(), reader_zone())
     db.session.commit()
     if not wants_partial():
         return commit_and_redirect(url_for(".review"), _("Decided."))
@@ -216,17 +216,12 @@ def _review(error: str = "") -> str:
 
 
 def _decision() -> ReviewDecision:
-    form = request.form
-    until = None
-    if form.get("decision") == "until" and form.get("until"):
-        try:
-            until = datetime.combine(date.fromisoformat(form["until"]), time(12), reader_zone()).astimezone(UTC)
-        except (ValueError, OverflowError):
-            raise Invalid("Give the date as year, month and day.") from None
+    fields = {name: request.form.get(name) or None for name in ReviewDecision.model_fields}
     try:
-        return ReviewDecision(decision=form.get("decision"), other_id=form.get("other_id") or None, until=until)
+        return ReviewDecision.model_validate(fields)
     except ValidationError as error:
-        wrong_day = sentences(error, {"until": N_("The last day")}).get("until")
+        found = Invalid("", errors=field_errors(error, fields))
+        wrong_day = sentences(found, {"until": N_("The last day")}).get("until")
         raise Invalid(wrong_day or "Choose one of the answers.") from None
 
 

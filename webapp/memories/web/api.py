@@ -42,6 +42,7 @@ from webapp.memories.showing.responses import (
 )
 from webapp.memories.store import forgetting
 from webapp.memories.store.forgetting import ForgetReport
+from webapp.rendering import reader_zone
 
 blueprint = api_blueprint("memories_api", __name__, tag="Memories", access="user")
 
@@ -109,7 +110,7 @@ def get_evidence(memory_id: Id) -> EvidenceList:
 @blueprint.post("/memories/<int:memory_id>/review")
 def review_memory(memory_id: Id, body: ReviewDecision) -> ForgottenOrMemory:
     """Decide about a memory in review. `reject` forgets it and returns the report of that."""
-    result = decisions.decide_review(current_user_id(), memory_id, body)
+    result = decisions.decide_review(current_user_id(), memory_id, body, reader_zone())
     return ForgottenOrMemory(MemoryOut.of(result) if isinstance(result, Memory) else result)
 
 

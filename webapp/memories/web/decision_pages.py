@@ -30,6 +30,7 @@ from webapp.memories.schemas import MemoryChanges, MemoryQuery, ReviewDecision
 from webapp.memories.showing import cards
 from webapp.memories.store import forgetting
 from webapp.memories.web.pages import fragment, undo_in_notice
+from webapp.rendering import reader_zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def decide_next(memory_id: int, body: ReviewDecision) -> ViewResult:
     else:
         if content := request.form.get("content"):
             service.update_memory(user_id, memory_id, MemoryChanges(content=content))
-        decisions.decide_review(user_id, memory_id, body)
+        decisions.decide_review(user_id, memory_id, body, reader_zone())
         position = replace(position, last=revisions.revisions_of(user_id, memory_id)[-1].change_set_id)
     db.session.commit()
     return redirect_to_position(position)

@@ -6,11 +6,11 @@ import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
-from portable_memory import BundleExporter, PortableFact, PortableMemoryStore, StoreInfo, Tombstone, TombstoneOp
+from portable_memory import BundleExporter, InMemoryStore, PortableFact, Tombstone, TombstoneOp
 
 from webapp.http.validation import utc_text
 from webapp.memories.models import Memory, MemoryTombstone
@@ -33,20 +33,13 @@ class MemoryWording:
         return name[:1].upper() + name[1:]
 
 
-class _Store(PortableMemoryStore):  # type: ignore[misc]  # the package says nothing about its types
-    """The contents of a bundle."""
+class _Store(InMemoryStore):  # type: ignore[misc]  # the package says nothing about its types
+    """The contents of a bundle; the package's own store has no facts."""
 
-    def __init__(self, facts: list[PortableFact], tombstones: list[Tombstone]) -> None:
-        self._facts, self._tombstones = facts, tombstones
-
-    def store_info(self) -> StoreInfo:
-        return StoreInfo(generator="commonplace/1")
+    facts: Sequence[PortableFact] = ()
 
     def export_facts(self) -> list[PortableFact]:
-        return self._facts
-
-    def export_tombstones(self, since: datetime | None) -> list[Tombstone]:
-        return self._tombstones
+        return list(self.facts)
 
 
 def as_text(rows: Sequence[Memory], zone: tzinfo) -> str:
@@ -91,36 +84,35 @@ def as_json(rows: Sequence[Memory], quotes: Quotes) -> str:
 
 def as_bundle(rows: Sequence[Memory], tombstones: Sequence[MemoryTombstone]) -> bytes:
     """Return a zipped `.mem` bundle; its tombstones contain keyed hashes and no text."""
-    store = _Store(
-        [
-            PortableFact(
-                id=f"memory-{row.memory_id}",
-                episode_id="",
-                subject="user",
-                predicate=row.memory_type,
-                obj=row.content,
-                text=row.content,
-                t_valid_from=row.valid_from or row.asserted_at or row.created_at,
-                t_valid_to=row.valid_to,
-                confidence=row.confidence,
-                importance=row.importance,
-                created_at=row.created_at,
-                event_time=row.asserted_at,
-            )
-            for row in rows
-        ],
-        [
-            Tombstone(
-                id=f"tombstone-{stone.digest[:32]}",
-                op=TombstoneOp.REDACT,
-                target_kind="fact",
-                target_id=stone.digest,
-                deleted_at=stone.created_at,
-                actor="user",
-            )
-            for stone in tombstones
-        ],
-    )
+    store = _Store("commonplace/1")
+    store.facts = [
+        PortableFact(
+            id=f"memory-{row.memory_id}",
+            episode_id="",
+            subject="user",
+            predicate=row.memory_type,
+            obj=row.content,
+            text=row.content,
+            t_valid_from=row.valid_from or row.asserted_at or row.created_at,
+            t_valid_to=row.valid_to,
+            confidence=row.confidence,
+            importance=row.importance,
+            created_at=row.created_at,
+            event_time=row.asserted_at,
+        )
+        for row in rows
+    ]
+    store.tombstones = [
+        Tombstone(
+            id=f"tombstone-{stone.digest[:32]}",
+            op=TombstoneOp.REDACT,
+            target_kind="fact",
+            target_id=stone.digest,
+            deleted_at=stone.created_at,
+            actor="user",
+        )
+        for stone in tombstones
+    ]
     out = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:
         BundleExporter().export(store, folder)
