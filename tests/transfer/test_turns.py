@@ -8,7 +8,7 @@ import pytest
 
 from testkit.exports import HIDDEN, pack
 from webapp.transfer.archives import ImportRefused
-from webapp.transfer.content import LeftOut, ReadMemory
+from webapp.transfer.content import Omission, ReadMemory
 from webapp.transfer.readers.turns import BETWEEN_PEOPLE
 
 EXPORTS = json.loads(Path(__file__).with_name("turn_exports.json").read_text(encoding="utf-8"))
@@ -43,10 +43,10 @@ def test_what_each_program_showed_is_read_and_nothing_else(talks, name):
 
 
 def test_titles_dates_models_and_what_a_conversation_grew_out_of_come_along(talks):
-    (now, before), steps = talks(*_write_export("chatbox.json")), LeftOut.STEPS
+    (now, before), steps = talks(*_write_export("chatbox.json")), Omission.STEPS
     assert (now.title, now.messages[1].thought, now.left_out[steps], before.title) == ("Tea", "Thought.", 1, "Before")
     (talk,) = talks(*_write_export("nextchat.json"))
-    assert (talk.title, talk.created_at.year, talk.left_out[LeftOut.MISSING_FILES]) == ("Tea", 2023, 1)
+    assert (talk.title, talk.created_at.year, talk.left_out[Omission.MISSING_FILES]) == ("Tea", 2023, 1)
     assert talks(*_write_export("sillytavern.jsonl"))[0].created_at.isoformat() == "2024-07-19T20:34:00+00:00"
     assert talks(*_write_export("cherry.zip"))[0].messages[1].model == "GPT"
     (talk,) = talks(*_write_export("opencode.json"))

@@ -39,8 +39,8 @@ class ReadMessage:
     spans: Spans = ()
 
 
-class LeftOut:
-    """The kinds of what of a conversation is not taken in."""
+class Omission:
+    """The kinds of things in a conversation that are not imported."""
 
     OTHER_VERSIONS = N_("other versions")
     HIDDEN = N_("hidden messages")

@@ -26,7 +26,7 @@ from webapp.spaces.service import is_member
 from webapp.transfer import import_learning, storage
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.assets import ConversationFiles, store_files
-from webapp.transfer.content import LeftOut, Part, ReadConversation, ReadMemory, ReadProject, Unreadable
+from webapp.transfer.content import Omission, Part, ReadConversation, ReadMemory, ReadProject, Unreadable
 from webapp.transfer.import_writer import WriteResult, space_of_project, write_conversation, write_project
 from webapp.transfer.models import LEFT_OUT, Import, ImportItem
 from webapp.transfer.readers import READERS
@@ -248,7 +248,7 @@ def _omissions(part: Part, result: WriteResult, files: ConversationFiles | None)
     """Return what of a conversation was not taken in, by kind."""
     if not isinstance(part, ReadConversation) or result.outcome not in ("imported", "updated"):
         return {}
-    return dict(+(part.left_out + Counter({LeftOut.REFUSED_FILES: len(files.left_out) if files else 0})))
+    return dict(+(part.left_out + Counter({Omission.REFUSED_FILES: len(files.left_out) if files else 0})))
 
 
 def _item(row: Import, part: Part, result: WriteResult, left_out: dict[str, int]) -> ImportItem:

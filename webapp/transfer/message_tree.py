@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import accumulate, islice
 from typing import Any
 
-from webapp.transfer.content import LeftOut
+from webapp.transfer.content import Omission
 
 
 def by_id(items: Iterable[Any], field: str) -> dict[str, dict[str, Any]]:
@@ -40,7 +40,7 @@ def newest_leaf(parents: dict[str, str | None], times: dict[str, float]) -> str 
 
 def count_omissions(rows: Sized, path: Sized, shown_count: int) -> Counter[str]:
     """Count what a conversation of `rows` leaves out if `shown_count` messages of the branch `path` are shown."""
-    return +Counter({LeftOut.OTHER_VERSIONS: len(rows) - len(path), LeftOut.HIDDEN: len(path) - shown_count})
+    return +Counter({Omission.OTHER_VERSIONS: len(rows) - len(path), Omission.HIDDEN: len(path) - shown_count})
 
 
 def parent_links(

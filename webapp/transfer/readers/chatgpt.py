@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from webapp.i18n.marks import N_
-from webapp.transfer.content import LeftOut, Part, ReadConversation, ReadFile, ReadMemory, ReadMessage, Role
+from webapp.transfer.content import Omission, Part, ReadConversation, ReadFile, ReadMemory, ReadMessage, Role
 from webapp.transfer.field_values import instant, text_or_none
 from webapp.transfer.json_text import object_in
 from webapp.transfer.message_tree import current_branch
@@ -102,7 +102,7 @@ class _ConversationBuilder:
         if files and text != IMAGE:
             text = text.replace(IMAGE, "", len(files)).strip() or IMAGE
         text = "\n\n".join([text, *(f"[{name}]" for name in missing if name)]).strip()
-        self.left_out[LeftOut.MISSING_FILES] += len(missing)
+        self.left_out[Omission.MISSING_FILES] += len(missing)
         is_user = as_dict(message.get("author")).get("role") == "user"
         if is_user:
             self.finish(key, moment)
@@ -110,7 +110,7 @@ class _ConversationBuilder:
         if metadata.get("is_async_task_result_message") and text == repeated:
             return
         if not text:
-            self.left_out[LeftOut.HIDDEN] += 1
+            self.left_out[Omission.HIDDEN] += 1
             return
         model = None if is_user else text_or_none(metadata.get("model_slug")) or self.model
         role: Role = "user" if is_user else "assistant"
@@ -134,11 +134,11 @@ class _ConversationBuilder:
             files, missing = self.assets.of(content, metadata)
             self.files += files
             self.missing += len(missing)
-            self.left_out[LeftOut.MISSING_FILES] += len(missing)
-            self.left_out[LeftOut.STEPS] += not (files or missing)
+            self.left_out[Omission.MISSING_FILES] += len(missing)
+            self.left_out[Omission.STEPS] += not (files or missing)
             return True
         if recipient not in ("", "all", "bio"):
-            self.left_out[LeftOut.STEPS] += 1
+            self.left_out[Omission.STEPS] += 1
             return True
         return False
 
@@ -170,8 +170,8 @@ class _ConversationBuilder:
             if isinstance(pattern, str) and isinstance(new, str):
                 result = self.documents.substitute(key, pattern, new, replace_all=bool(change.get("multiple")))
             document = result or document
-            self.left_out[LeftOut.CHANGES] += result is None
-        self.left_out[LeftOut.STEPS] += not call.get("updates")
+            self.left_out[Omission.CHANGES] += result is None
+        self.left_out[Omission.STEPS] += not call.get("updates")
         if document:
             yield document
 
@@ -214,10 +214,10 @@ def _conversation(item: Any, memories: _Memories, assets: Assets) -> ReadConvers
         if remembers:
             memories.note(message, moment)
         if not builder.use_tool(key, message, moment):
-            builder.left_out[LeftOut.HIDDEN] += 1
+            builder.left_out[Omission.HIDDEN] += 1
     builder.finish(key, moment)
     seen = set(path)
-    builder.left_out[LeftOut.OTHER_VERSIONS] += sum(
+    builder.left_out[Omission.OTHER_VERSIONS] += sum(
         node["message"] is not None for key, node in nodes.items() if key not in seen
     )
     return ReadConversation(

@@ -11,7 +11,7 @@ from typing import Any
 
 from webapp.i18n.marks import N_
 from webapp.text.sentences import sentence_texts
-from webapp.transfer.content import LeftOut, Part, ReadConversation, ReadMemory, ReadMessage, ReadProject
+from webapp.transfer.content import Omission, Part, ReadConversation, ReadMemory, ReadMessage, ReadProject
 from webapp.transfer.field_values import instant, text_or_none
 from webapp.transfer.message_tree import by_id, count_omissions, current_branch
 from webapp.transfer.readers.records import SideDocuments, as_dict, as_list, read_records, split_thought, text_file
@@ -98,7 +98,7 @@ def _message(key: str, row: dict[str, Any], documents: SideDocuments, left_out: 
     for name in dict.fromkeys(text_or_none(as_dict(file).get("file_name")) for file in others):
         if name:
             text += f"\n\n[{name}]"
-            left_out[LeftOut.MISSING_FILES] += 1
+            left_out[Omission.MISSING_FILES] += 1
     if not text.strip():
         return None
     role = "user" if str(row.get("sender")).lower() in ("human", "user") else "assistant"
@@ -124,9 +124,9 @@ def _text_of(block: dict[str, Any], documents: SideDocuments, left_out: Counter[
         return documents.write(key, content, text_or_none(call.get("title")) or "", _language(call, key))
     if key and isinstance(old, str) and isinstance(new, str):
         edit = documents.replace(key, old, new)
-        left_out[LeftOut.CHANGES] += edit is None
+        left_out[Omission.CHANGES] += edit is None
         return edit or ""
-    left_out[LeftOut.STEPS] += 1
+    left_out[Omission.STEPS] += 1
     return ""
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from webapp.transfer.content import LeftOut, Part, ReadConversation, ReadMemory, ReadMessage
+from webapp.transfer.content import Omission, Part, ReadConversation, ReadMemory, ReadMessage
 from webapp.transfer.field_values import day, instant, text_or_none
 from webapp.transfer.json_text import object_in
 from webapp.transfer.readers.records import convert_records
@@ -85,5 +85,5 @@ def _conversation(row: dict[str, Any], folders: dict[Any, str]) -> ReadConversat
         is_pinned=bool(row.get("is_pinned")),
         folder=folders.get(row.get("folder_id")),
         may_remember=bool(row.get("uses_memory", True)),
-        left_out=+Counter({LeftOut.OTHER_VERSIONS: len(row["messages"]) - len(messages)}),
+        left_out=+Counter({Omission.OTHER_VERSIONS: len(row["messages"]) - len(messages)}),
     )

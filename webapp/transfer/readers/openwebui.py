@@ -10,7 +10,7 @@ from typing import Any
 
 from webapp.i18n.marks import N_
 from webapp.llm.markdown_state import Place
-from webapp.transfer.content import LeftOut, Part, ReadConversation, ReadFile, ReadMessage
+from webapp.transfer.content import Omission, Part, ReadConversation, ReadFile, ReadMessage
 from webapp.transfer.field_values import instant, text_or_none
 from webapp.transfer.message_tree import branch, by_id, count_omissions, newest_leaf, parent_links
 from webapp.transfer.readers.records import as_dict, as_list, picture_of, read_records, split_thought, text_file
@@ -129,7 +129,7 @@ def _message(key: str, row: dict[str, Any], left_out: Counter[str]) -> ReadMessa
     if row.get("role") == "assistant":
         text, marked = split_thought(text)
         thought = "\n\n".join(filter(None, (thought, marked)))
-    left_out[LeftOut.STEPS] += steps
+    left_out[Omission.STEPS] += steps
     if not text:  # as Qwen's program, which is made of this one, writes replies
         phases = list(map(as_dict, as_list(row.get("content_list"))))
         said = [(str(part.get("phase")), text_or_none(part.get("content")) or "") for part in phases]

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from webapp.i18n.marks import N_
-from webapp.transfer.content import LeftOut, ReadConversation, ReadFile, ReadMessage, Role
+from webapp.transfer.content import Omission, ReadConversation, ReadFile, ReadMessage, Role
 from webapp.transfer.field_values import instant, is_true, text_or_none
 from webapp.transfer.json_text import object_in
 from webapp.transfer.message_tree import by_id, count_omissions, current_branch
@@ -189,18 +189,18 @@ def read_conversation(item: Any) -> ReadConversation:
     models = {role for role in roles.values() if words_of(role) & {*FIELDS.models}}
     is_named = not any(role in FIELDS.people for role in roles.values()) and bool(models)
     messages: list[ReadMessage] = []
-    left_out = Counter({LeftOut.HIDDEN: len(filled) - len(said)})
+    left_out = Counter({Omission.HIDDEN: len(filled) - len(said)})
     thoughts: list[str] = []
     for key in path:
         role = roles[key] if any(roles.values()) else ("user", "assistant")[len(messages) % 2]
         if role.startswith((*FIELDS.hidden,)):
-            left_out[LeftOut.HIDDEN] += 1
+            left_out[Omission.HIDDEN] += 1
             continue
         is_user = role in FIELDS.people or (is_named and role not in (*models, ""))
         is_waiting = bool(thoughts)
         message, others = _message(key, rows[key], thoughts, is_user=is_user)
-        left_out[LeftOut.HIDDEN] += is_waiting and is_user and message is not None  # a reply that was only thought
-        left_out += others if message or others or thoughts else Counter({LeftOut.HIDDEN: 1})
+        left_out[Omission.HIDDEN] += is_waiting and is_user and message is not None  # a reply that was only thought
+        left_out += others if message or others or thoughts else Counter({Omission.HIDDEN: 1})
         messages += [message] if message else []
     name = first_of(item, FIELDS.ids) or sha256(json.dumps(turns, sort_keys=True).encode()).hexdigest()[:32]
     return ReadConversation(
@@ -276,7 +276,7 @@ class _Content:
         elif isinstance(content, dict):
             kind = str(as_dict(content.get("style")).get("type") or content.get("type") or kind).lower()
             if "tool" in kind or "function" in kind or "system" in kind:
-                self.left_out[LeftOut.HIDDEN if "system" in kind else LeftOut.STEPS] += 1
+                self.left_out[Omission.HIDDEN if "system" in kind else Omission.STEPS] += 1
             elif picture := picture_of(content):
                 self.files.append(picture)
             elif inner := first_of(content, (*FIELDS.texts, *FIELDS.thinks)):
@@ -284,7 +284,7 @@ class _Content:
                 words = [piece for piece in pieces if isinstance(piece, str)]
                 self.read("".join(words) if words and len(words) == len(pieces) else inner, kind)
             elif "image" in kind or "file" in kind or "audio" in kind:
-                self.left_out[LeftOut.MISSING_FILES] += 1
+                self.left_out[Omission.MISSING_FILES] += 1
         elif text := text_or_none(content):
             packed = object_in(text)
             if "type" in packed and ("time" in packed or text_or_none(first_of(packed, FIELDS.texts))):
