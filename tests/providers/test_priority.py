@@ -10,6 +10,7 @@ from rq.serializers import JSONSerializer
 from tests.conversations.rows import add_conversation, add_messages
 from tests.support.queries import get_row
 from webapp.background.job_specs import JobRequest, push
+from webapp.chat.turns import turnlog
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, write_transaction
 from webapp.providers import priority
@@ -37,7 +38,10 @@ def talk(app: Flask, user: Any, monkeypatch: pytest.MonkeyPatch) -> int:
 
 def begin_reply(app: Flask, conversation_id: int) -> dict[str, Any]:
     with app.app_context(), write_transaction():
-        db.session.add(Message(conversation_id=conversation_id, role="assistant", content="", status="streaming"))
+        reply = Message(conversation_id=conversation_id, role="assistant", content="", status="streaming")
+        db.session.add(reply)
+        db.session.flush()
+        app.extensions["redis"].set(turnlog.lease_key(reply.message_id), "a process", ex=60)
     return {"first_delay": 1.2}  # two looks
 
 
@@ -60,12 +64,14 @@ def test_a_reply_that_begins_breaks_off_a_call_which_the_same_job_makes_again(ap
     assert job.is_finished and job.retries_left == 3  # none of its tries was used up
 
 
-@pytest.mark.parametrize("why", ["others' server", "answers together", "waited long"])
+@pytest.mark.parametrize("why", ["others' server", "answers together", "waited long", "process died"])
 def test_a_call_goes_on_where_nothing_is_gained_and_after_half_an_hour(app, model, talk, run_jobs, monkeypatch, why):
     if why == "others' server":
         monkeypatch.setattr(priority, "is_own", lambda _url: False)
     elif why == "answers together":
         monkeypatch.setattr(app.extensions["completions"].capabilities, "answers_together", lambda _url: True)
-    else:
+    elif why == "waited long":
         monkeypatch.setattr(priority, "MAX_WAIT_SECONDS", 0)
+    else:
+        monkeypatch.setattr(turnlog, "has_lease", lambda _client, _turn_id: False)
     assert begun_during(app, model, talk, run_jobs)[0] == ["complete"]

@@ -2,7 +2,7 @@
 
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -82,13 +82,17 @@ def _says_something(row: Row[*tuple[Any, ...]] | Message) -> bool:
     return row.status != "failed" and bool(row.content.strip())
 
 
-def models_answering() -> set[str | None]:
-    """Return the models chosen for the replies being written, to anybody; one begun before RECENT does not count."""
-    models = select(Conversation.model).join(Message, Message.conversation_id == Conversation.conversation_id)
-    recent = models.where(Message.status == "streaming", Message.created_at > now() - RECENT)
-    chosen = set(db.session.scalars(recent))
+def models_answering(is_running: Callable[[int], bool]) -> set[str | None]:
+    """Return the models chosen for the replies being written, to anybody; not for one begun before RECENT, or whose
+    turn is not running."""
+    recent = select(Message.message_id, Conversation.model).where(
+        Message.status == "streaming",
+        Message.created_at > now() - RECENT,
+        Message.conversation_id == Conversation.conversation_id,
+    )
+    chosen = db.session.execute(recent).all()
     db.session.rollback()  # who asks is about to call a model
-    return chosen
+    return {model for message_id, model in chosen if is_running(message_id)}
 
 
 PORTION = 900

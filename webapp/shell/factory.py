@@ -20,6 +20,7 @@ from webapp.accounts.mail_pages import init_mail
 from webapp.accounts.oidc_pages import init_oidc
 from webapp.audit.setup import init_audit
 from webapp.background.queues import note_model
+from webapp.chat.turns.recovery import may_be_running
 from webapp.chat.turns.runtime import init_chat
 from webapp.chat.turns.start_queue import init_gate
 from webapp.cli.launch.privacy import keep_private
@@ -164,7 +165,8 @@ def _extend(app: Flask, settings: Settings) -> None:
     app.config["RATELIMIT_STORAGE_OPTIONS"] = {"connection_pool": client.connection_pool}
     limiter.init_app(app)
     note = partial(note_model, client)
-    init_models(app, settings, observe=record_background, note=note, models_answering=models_answering)
+    answering = partial(models_answering, may_be_running)
+    init_models(app, settings, observe=record_background, note=note, models_answering=answering)
     app.ensure_sync = lambda func: func  # type: ignore[method-assign]  # Flask looks for coroutines in each request
     init_conflicts(app)
     init_retrieval(app, settings)

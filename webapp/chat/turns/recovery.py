@@ -9,6 +9,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from redis.exceptions import RedisError
 from sqlalchemy import select, text
 
 from webapp.background.job_specs import push_all
@@ -29,6 +30,14 @@ CLAIM_MS = 30_000
 
 INTERRUPTED = N_("The server stopped while this reply was being written.")
 CUT_OFF = {"status": "stopped", "detail": "The server stopped while this ran. Whether it was done is not known."}
+
+
+def may_be_running(turn_id: int) -> bool:
+    """Return whether a living process may run a turn: it holds a lease, or Redis does not say."""
+    try:
+        return turnlog.has_lease(redis(), turn_id)
+    except RedisError:
+        return True
 
 
 def recover_turn(turn_id: int) -> bool:
