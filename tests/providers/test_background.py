@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from sqlalchemy.exc import SQLAlchemyError
 
 from fakemodel.testing import ServerHandle, serve_in_thread
 from testkit.people import ApiClient, csrf_token, post_form
+from webapp.db.base import db
 from webapp.extensions import app_settings
-from webapp.providers.catalogue import background_target
+from webapp.providers import catalogue as catalogues
+from webapp.providers.catalogue import background_target, catalogue
 
 SMALL = "small-and-fast"
 
@@ -55,6 +58,15 @@ def test_titles_and_memories_are_asked_of_the_model_that_was_chosen(app, admin, 
     admin.delete(f"/api/connections/{second['connection_id']}")
     with app.app_context():
         assert background_target() is None
+
+
+def test_a_database_that_fails_leaves_no_transaction_open(app_context, monkeypatch):
+    """A worker asks before each job, in a process that lives on: it would read from that transaction ever after."""
+    catalogue.forget()
+    monkeypatch.setattr(catalogues, "load", lambda: db.session.execute(db.text("SELECT * FROM away")))
+    with pytest.raises(SQLAlchemyError):
+        catalogue.read()
+    assert not db.session().in_transaction()
 
 
 def test_a_model_that_cannot_work_is_not_taken(app, admin, other, login):

@@ -13,6 +13,9 @@ from webapp.background.job_specs import JobRequest, push
 from webapp.chat.turns import turnlog
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, write_transaction
+from webapp.llm.capabilities import Capabilities
+from webapp.llm.errors import MalformedOutput
+from webapp.llm.settings import ModelSettings
 from webapp.providers import priority
 
 TITLE = {"match": "conversation_title", "structured": {"title": "Tides and the moon"}}
@@ -75,3 +78,14 @@ def test_a_call_goes_on_where_nothing_is_gained_and_after_half_an_hour(app, mode
     else:
         monkeypatch.setattr(turnlog, "has_lease", lambda _client, _turn_id: False)
     assert begun_during(app, model, talk, run_jobs)[0] == ["complete"]
+
+
+@pytest.mark.parametrize(("error", "left"), [(MalformedOutput("?"), 0), (priority.GaveWay(), 1)])
+def test_a_call_that_ran_to_its_end_begins_the_half_hour_again_even_if_it_failed(app, monkeypatch, error, left):
+    server, store = ModelSettings(base_url="http://127.0.0.1:9/v1"), app.extensions["redis"]
+    monkeypatch.setattr(priority, "get_current_job", lambda: True)
+    monkeypatch.setattr(priority, "MAX_WAIT_SECONDS", 0)
+    calls = priority.Priority(store, Capabilities(), lambda: {server.base_url})
+    with pytest.raises(type(error)), calls.after_replies(server, None):
+        raise error
+    assert len(store.keys("background:waits:*")) == left

@@ -35,9 +35,11 @@ class Catalogue:
         if time.monotonic() < self._is_fresh_until:
             return self.last_read
         is_open = db.session().in_transaction()
-        self.last_read = load()
-        if not is_open:
-            db.session.rollback()  # nothing stays open for code that calls a model next
+        try:
+            self.last_read = load()
+        finally:
+            if not is_open:
+                db.session.rollback()  # nothing stays open for code that calls a model next, nor after an error
         self._is_fresh_until = time.monotonic() + CACHE_SECONDS
         return self.last_read
 

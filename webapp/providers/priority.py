@@ -6,6 +6,7 @@ queued again. Once in MAX_WAIT_SECONDS a call runs to its end all the same, so t
 
 import hashlib
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -62,8 +63,9 @@ class Priority:
             yield
         finally:
             look_up.reset(token)
-        with suppress(RedisError):
-            self._store.delete(_key(server.base_url))
+            if not isinstance(sys.exception(), GaveWay):  # an answer that cannot be used has ended, too
+                with suppress(RedisError):
+                    self._store.delete(_key(server.base_url))
 
     def _concerns(self, base_url: str, prompt_speed: float | None) -> bool:
         if get_current_job() is None or not is_own(base_url):  # somebody waits for it, or others' machines do it

@@ -3,16 +3,13 @@
 Words are compared without case, marks and endings: "Kraków" stands in "w Krakowie".
 """
 
-import pickle
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import cache
-from pathlib import Path
 
-from babel.localedata import locale_identifiers, resolve_locale_filename
-
+from webapp.i18n.calendars import own_calendars
 from webapp.i18n.dates import is_dated
 from webapp.text.canonical import fold, signs
 from webapp.text.words import PAIRED, fold_marks, plain_form, terms_of, words
@@ -117,13 +114,10 @@ def _are_near(new_words: list[str], moment: datetime) -> bool:
 
 @cache
 def month_names() -> frozenset[str]:
-    """Return the folded names of months in every calendar of Babel, from its files: its functions would keep 136 MB."""
+    """Return the folded names of months in every language of Babel."""
     months = set[str]()
-    for identifier in locale_identifiers():
-        if "_" in identifier:
-            continue
-        language = pickle.loads(Path(resolve_locale_filename(identifier)).read_bytes())  # noqa: S301 - Babel's own
-        forms = [form.get("wide") for form in language.get("months", {}).values() if isinstance(form, dict)]
+    for _language, calendar in own_calendars():
+        forms = [form.get("wide") for form in calendar.get("months", {}).values() if isinstance(form, dict)]
         wide = [names for names in forms if isinstance(names, dict)]
         months |= {fold_marks(name) for names in wide for name in names.values() if name.isalpha()}
     return frozenset(months)

@@ -217,6 +217,8 @@ def _review(error: str = "") -> str:
 
 def _decision() -> ReviewDecision:
     fields = {name: request.form.get(name) or None for name in ReviewDecision.model_fields}
+    if fields["decision"] != "until":
+        del fields["until"]  # the day stands in the form whatever is answered
     try:
         return ReviewDecision.model_validate(fields)
     except ValidationError as error:

@@ -5,7 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from webapp.i18n.calendars import own_calendars
 
 CLOCK = re.compile(r"(\d{1,2})(?::(\d\d)(?::(\d\d))?|\.(\d\d)\.(\d\d)(?!\d))")
 """A time of day, which has points for colons where days have them as well."""
@@ -78,17 +80,20 @@ def _moment(date: _PageDate, languages: set[str]) -> datetime | None:
 @cache
 def _names() -> tuple[dict[str, dict[str, int]], dict[str, set[tuple[str, str]]]]:
     """Return the number of each name of a month by its language, and each language's names of am and pm."""
-    from babel import Locale, localedata  # noqa: PLC0415  # it takes a second, and few pages need it
-
     months: dict[str, dict[str, int]] = defaultdict(dict)
     halves: dict[str, set[tuple[str, str]]] = {}
-    for language in (name for name in localedata.locale_identifiers() if len(name) == 2):  # noqa: PLR2004
-        locale = Locale.parse(language)
-        forms = [locale.months[use][width] for width in ("abbreviated", "wide") for use in ("format", "stand-alone")]
-        for number, name in ((number, name) for form in forms for number, name in form.items()):
+    for language, calendar in ((name, own) for name, own in own_calendars() if len(name) == 2):  # noqa: PLR2004
+        for number, name in (pair for form in _forms(calendar, "months") for pair in form.items()):
             for word in _words(name)[:1] if not re.search(r"\d", name) else ():
                 for end in {len(word), *range(4, len(word))}:  # "Sept" is an abbreviation in some places only
                     months[word[:end]].setdefault(language, number)
-        periods = [locale.day_periods["format"][width] for width in ("wide", "abbreviated")]
-        halves[language] = {("".join(_words(form[half])), half) for form in periods for half in _HALVES if half in form}
+        forms = [*_forms(calendar, "day_periods"), {half: half for half in _HALVES}]
+        halves[language] = {("".join(_words(form[half])), half) for form in forms for half in _HALVES if half in form}
     return months, halves
+
+
+def _forms(calendar: Mapping[str, Any], kind: str) -> list[dict[Any, str]]:
+    """Return the names of a kind that a language writes out: what it takes from elsewhere stands there."""
+    uses = [calendar.get(kind, {}).get(use) for use in ("format", "stand-alone")]
+    forms = [use.get(width) for width in ("abbreviated", "wide") for use in uses if isinstance(use, dict)]
+    return [form for form in forms if isinstance(form, dict)]
