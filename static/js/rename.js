@@ -1,5 +1,5 @@
 // Editing in place: titles in the sidebar (double click or F2), and Esc, which puts back what was there.
-import { $, afterSwap, isTouch, load, on, onContent } from "./dom.js";
+import { $, $$, afterSwap, isTouch, load, on, onContent } from "./dom.js";
 import { markedText, setMarkedText } from "./origins.js";
 
 function rename(item) {
@@ -68,17 +68,22 @@ function forget(form) {
 on("submit", ".edit-message", (_event, form) => forget(form));
 on("input", ".edit-message textarea", (_event, field) => { sessionStorage[field.id] = JSON.stringify(markedText(field)); });
 onContent(() => {
-  for (const id in sessionStorage) if (id.startsWith("edit-")) $(`#m-${id.slice(5)} [data-edit]`)?.click();
+  for (const id in sessionStorage) {
+    const link = id.startsWith("edit-") && $(`#m-${id.slice(5)} [data-edit]`);
+    if (link) load(link.getAttribute("href"), link.getAttribute("hx-target"), "outerHTML"); // a click may come before htmx
+  }
 });
 
 // Whoever changes a message goes on where it ends; a browser puts the caret of a focused text at its beginning.
-on("focusin", ".edit-message textarea", (_event, field) => {
+function begin(field) {
   if ("begun" in field.dataset) return;
   field.dataset.begun = "";
   const words = sessionStorage[field.id];
   if (words) setMarkedText(field, JSON.parse(words));
   field.setSelectionRange(field.value.length, field.value.length);
-});
+}
+on("focusin", ".edit-message textarea", (_event, field) => begin(field));
+onContent(() => $$(".edit-message textarea").forEach(begin));
 
 onContent((root) => {
   const field = root.matches("[data-select]") ? root : $("[data-select]", root);
