@@ -147,7 +147,7 @@ async function sendWhenOnline() {
 addEventListener("online", sendWhenOnline);
 addEventListener("offline", async () => {
   if (await checkNetwork()) toast(t("You are offline. You can keep writing."));
-  else sendWhenOnline(); // what was sent before that was known
+  else sendWhenOnline();
 });
 
 /** A composer that has just appeared gets its draft. */

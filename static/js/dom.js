@@ -34,7 +34,7 @@ export function onContent(handler) {
   document.addEventListener("htmx:after:settle", (event) => handler(event.target));
 }
 
-/** Calls action once that request's answer is in the page, or was not taken; other answers may come before. */
+/** Calls action once that request's answer is in the page or was not taken. */
 export function afterSwap(request, action) {
   const listener = ({ detail: { ctx } }) => {
     if (ctx !== request) return;

@@ -70,11 +70,11 @@ on("input", ".edit-message textarea", (_event, field) => { sessionStorage[field.
 onContent(() => {
   for (const id in sessionStorage) {
     const link = id.startsWith("edit-") && $(`#m-${id.slice(5)} [data-edit]`);
-    if (link) load(link.getAttribute("href"), link.getAttribute("hx-target"), "outerHTML"); // a click may come before htmx
+    if (link) load(link.getAttribute("href"), link.getAttribute("hx-target"), "outerHTML");
   }
 });
 
-// Whoever changes a message goes on where it ends; a browser puts the caret of a focused text at its beginning.
+// Whoever changes a message goes on where it ends.
 function begin(field) {
   if ("begun" in field.dataset) return;
   field.dataset.begun = "";
