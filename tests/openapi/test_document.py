@@ -115,6 +115,11 @@ def test_a_body_that_may_be_empty_need_not_be_sent(document):
     paths = document["paths"]
     assert not paths["/api/conversations"]["post"]["requestBody"]["required"]
     assert paths["/api/folders"]["post"]["requestBody"]["required"]
+    for path, kinds in (
+        ("/api/files", {"multipart/form-data"}),
+        ("/api/imports", {"multipart/form-data", "application/json"}),
+    ):
+        assert set(paths[path]["post"]["requestBody"]["content"]) == kinds
 
 
 def test_a_path_of_two_blueprints_keeps_both_operations(document):

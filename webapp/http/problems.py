@@ -10,6 +10,7 @@ from typing import Any
 from flask import Flask, Response, current_app, g, json, redirect, render_template, request
 from flask_limiter import RateLimitExceeded
 from pydantic import ValidationError
+from pydantic_core import PydanticKnownError
 from redis.exceptions import (
     ConnectionError as RedisConnectionError,
     OutOfMemoryError,
@@ -115,8 +116,9 @@ def _message(item: Mapping[str, Any]) -> str:
     raised = item.get("ctx", {}).get("error")
     if isinstance(raised, ValueError) and raised.args and isinstance(raised.args[0], Sentence):
         return raised.args[0]
-    if item["type"] == "too_long" and isinstance(item.get("input"), str):  # pydantic calls characters items here
-        return f"String should have at most {item['ctx']['max_length']} characters"
+    if item["type"] in ("too_short", "too_long") and isinstance(item.get("input"), str):  # whose characters are items
+        kind: Any = f"string_{item['type']}"
+        return PydanticKnownError(kind, item["ctx"]).message()
     return str(item["msg"]).removeprefix("Value error, ")
 
 

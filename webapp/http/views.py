@@ -13,6 +13,7 @@ from flask import Blueprint, Request, Response as FlaskResponse, current_app, fl
 from flask_openapi3 import APIBlueprint
 from htmx_flask import request as htmx_request
 from htmx_flask.requests import HtmxAwareRequest
+from pydantic import BaseModel
 from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.exceptions import BadRequest, NotFound, RequestEntityTooLarge
 from werkzeug.routing import IntegerConverter
@@ -129,6 +130,7 @@ def has_body(sent: Request) -> bool:
 
 
 SMALL_BYTES = 65_536
+JSON, FORM_DATA = "application/json", "multipart/form-data"
 
 
 def receive_body(*, large: bool) -> None:
@@ -142,10 +144,14 @@ def receive_body(*, large: bool) -> None:
         request.get_data(parse_form_data=True)
 
 
-def accepts_files(view: V) -> V:
-    """Mark a JSON endpoint that also accepts multipart form data."""
-    view.accepts_files = True  # type: ignore[attr-defined]
-    return view
+def accepts_files(form: type[BaseModel], json: type[BaseModel] | None = None) -> Callable[[V], V]:
+    """Give a JSON endpoint its bodies, for `read_body`: a form as multipart form data and, if given, JSON instead."""
+
+    def mark(view: V) -> V:
+        view.bodies = {FORM_DATA: form} | ({JSON: json} if json else {})  # type: ignore[attr-defined]
+        return view
+
+    return mark
 
 
 def check_ids() -> None:
@@ -191,9 +197,11 @@ def check_json_request() -> None:
         return
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise UnsupportedMediaType("Send the body as it is, without a Content-Encoding.")
-    view = current_app.view_functions.get(request.endpoint or "")
-    if request.mimetype == "multipart/form-data" and getattr(view, "accepts_files", False):
+    types = getattr(current_app.view_functions.get(request.endpoint or ""), "bodies", (JSON,))
+    if request.mimetype == FORM_DATA and FORM_DATA in types:
         return
+    if JSON not in types:
+        raise UnsupportedMediaType("Send the file as multipart/form-data.")
     if not request.is_json:
         raise UnsupportedMediaType("Send JSON, with Content-Type: application/json.")
     try:

@@ -4,9 +4,11 @@ import copy
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel
 
 INFO = """\
 Everything the pages of Commonplace do with conversations can be done here too.
@@ -97,22 +99,27 @@ _REF = "#/components/schemas/"
 
 @dataclass(frozen=True)
 class ViewFacts:
-    """The declarations of a view: its access rule, whether service tokens may use it or none may, and whether it
-    is idempotent."""
+    """The declarations of a view: its access rule, whether service tokens may use it or none may, whether it is
+    idempotent, and the models of its `bodies` by media type if it accepts files."""
 
     access: str = "user"
     services: bool = False
     session_only: bool = False
     idempotent: bool = False
+    bodies: Mapping[str, type[BaseModel]] = field(default_factory=dict)
 
 
 def refine(generated: Mapping[str, Any], facts: Mapping[tuple[str, str], ViewFacts]) -> dict[str, Any]:
     """Return the document to publish. `facts`: by method in lower case and path as in the document."""
     document = copy.deepcopy(dict(generated))
     document["info"]["description"] = INFO
-    for path, method, operation in operations(document):
-        _refine(method, operation, facts.get((method, path), ViewFacts()))
     components = document["components"]
+    for path, method, operation in operations(document):
+        view = facts.get((method, path), ViewFacts())
+        if view.bodies:
+            operation["requestBody"] = {"content": {kind: _reference(model) for kind, model in view.bodies.items()}}
+            components["schemas"] |= {model.__name__: model.model_json_schema() for model in view.bodies.values()}
+        _refine(method, operation, view)
     components["responses"] = _problem_responses()
     components["schemas"]["StreamEvent"] = copy.deepcopy(_STREAM_EVENT)
     _describe_security(components["securitySchemes"])
@@ -174,6 +181,10 @@ def _possible_statuses(method: str, operation: Mapping[str, Any]) -> set[str]:
     if has_body or method in ("post", "put", "patch"):
         possible |= {"400", "413", "415"}  # even a body that is not expected must be JSON
     return possible
+
+
+def _reference(model: type[BaseModel]) -> dict[str, Any]:
+    return {"schema": {"$ref": _REF + model.__name__}}
 
 
 def _describe_operation(operation: dict[str, Any], facts: ViewFacts) -> None:
