@@ -40,8 +40,10 @@ PROBLEMS = {
     "403": ("Forbidden", "Not allowed with this token or session."),
     "404": ("NotFound", "Unknown, or somebody else's."),
     "409": ("Conflict", "In conflict with the present state, or an Idempotency-Key used for another request."),
+    "412": ("PreconditionFailed", "The file is not the one that `If-Match` names."),
     "413": ("TooLarge", "The body is too large."),
     "415": ("UnsupportedMediaType", "The body is not declared as JSON."),
+    "416": ("RangeNotSatisfiable", "The file has no such part."),
     "422": ("ValidationFailed", "Well-formed, but not acceptable; `errors` says what and where."),
     "429": ("TooManyRequests", "Too many requests; wait for as long as `Retry-After` says."),
     "503": ("Unavailable", "Something this needs is away for the moment."),
@@ -64,6 +66,7 @@ _LAST_EVENT_ID = {
     "description": "The id of the last event received; what came after it follows. Anything else is ignored.",
     "schema": {"type": "string"},
 }
+_UNCHANGED = {"description": "Still the file that `If-None-Match` names"}
 _STREAM_EVENT = {
     "title": "StreamEvent",
     "description": "One event of the stream.",
@@ -152,6 +155,9 @@ def _refine(method: str, operation: dict[str, Any], facts: ViewFacts) -> None:
         parameters.append(_LAST_EVENT_ID)
     possible = _possible_statuses(method, operation) | answers.keys() - {"422"}  # which flask-openapi3 adds to each
     successes = {status: answer for status, answer in answers.items() if status.startswith("2")}
+    if "*/*" in answers.get("200", {}).get("content", {}):
+        possible |= {"412", "416"}
+        successes |= {"206": {**answers["200"], "description": "The part that `Range` names"}, "304": _UNCHANGED}
     for status, answer in successes.items():
         if "text/event-stream" in answer.get("content", {}):
             answer["content"]["text/event-stream"] = {"schema": {"$ref": f"{_REF}StreamEvent"}, "example": _STREAM}
