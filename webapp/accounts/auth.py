@@ -34,7 +34,6 @@ from webapp.accounts.identity import (
 )
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
-from webapp.accounts.site import init_first_account
 from webapp.accounts.visits import init_visits
 from webapp.db.base import db, expect_writes, now
 from webapp.db.failures import database_is_away
@@ -132,7 +131,6 @@ def init_auth(app: Flask) -> None:
     login.request_loader(_from_token)
     app.before_request(_admit)
     init_visits(app)
-    init_first_account(app)
     throttle.init_throttle(app)
 
 
