@@ -32,7 +32,7 @@ def next_step(view: Callable[..., Any], identity: Identity | None, access: str) 
         return None
     if identity.must_change_password and request.path != NEW_PASSWORD:
         return _interrupt_until_passed(NEW_PASSWORD, "", "Change the password that you were given first.")
-    if not getattr(view, "recently_proved", False):
+    if not getattr(view, "password_required", False):
         return None
     if identity.proved_at is not None and now() - identity.proved_at < PROOF_DURATION:
         return None

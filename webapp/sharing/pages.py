@@ -1,5 +1,6 @@
 """Pages of shared links: what visitors see, creating a link, and the user's list."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -9,9 +10,10 @@ from webapp.accounts.auth import current_identity, current_user_id, public
 from webapp.conversations.service import get_conversation
 from webapp.db.base import now
 from webapp.extensions import limiter
-from webapp.http.forms import on_form
+from webapp.http.forms import first_sentence, on_form
 from webapp.http.validation import MAX_ID, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor
+from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.sharing import service
 from webapp.sharing.api import limit_links, share_url
@@ -21,6 +23,7 @@ blueprint = PageBlueprint("sharing_pages", __name__, access="user")
 
 EXPIRY_DAYS = {"": None, "1": 1, "7": 7, "30": 30}
 VISITS = "120 per minute"
+LABELS = N_({"from": "The beginning", "to": "The end"})
 
 
 @blueprint.get("/s/<token>")
@@ -46,7 +49,7 @@ def share(conversation_id: int) -> str:
 
 @blueprint.post("/c/<int:conversation_id>/share")
 @limit_links
-@on_form(lambda errors, conversation_id: _share_page(conversation_id, errors), {})
+@on_form(lambda errors, conversation_id: _share_page(conversation_id, errors.values()), LABELS)
 def create(conversation_id: int) -> ViewResult:
     days = EXPIRY_DAYS.get(request.form.get("expires", ""))
     fields = NewShare(
@@ -82,7 +85,7 @@ def _edge(name: str) -> int | None:
     return (parse_id(text) or MAX_ID) if text else None
 
 
-def _share_page(conversation_id: int, errors: dict[str, str] | None = None) -> str:
+def _share_page(conversation_id: int, errors: Iterable[str] = ()) -> str:
     conversation = get_conversation(current_user_id(), conversation_id)
     return render_template(
         "sharing/share.html",
@@ -90,6 +93,6 @@ def _share_page(conversation_id: int, errors: dict[str, str] | None = None) -> s
         shares=service.list_shares(current_user_id(), ShareQuery(conversation_id=conversation_id, limit=100)).items,
         share_url=share_url,
         exchanges=service.list_exchanges(current_user_id(), conversation_id),
-        error=(errors or {}).get("", ""),
+        error=first_sentence(errors),
         at=now(),
     )
