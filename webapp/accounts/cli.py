@@ -89,7 +89,7 @@ def reset_two_step(email: str) -> None:
 def delete_user(email: str) -> None:
     """Delete an account and everything in it, permanently."""
     with write_transaction():
-        deletion.end(service.find_user(email).user_id)
+        deletion.delete_now(service.find_user(email).user_id)
 
 
 @api_tokens.command("create")

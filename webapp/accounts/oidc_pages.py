@@ -100,7 +100,7 @@ def callback() -> ViewResult:
     except Forbidden as error:
         db.session.rollback()
         if isinstance(error, identities.UnprovenIdentity):
-            identities.wait(provider_claims)
+            identities.remember_claims(provider_claims)
         return _show_refusal(error.detail), 403
     answer = complete_sign_in(user, next_url)
     if provider_claims.groups is None:  # after a new session has begun

@@ -13,7 +13,7 @@ from webapp.accounts.pages import blueprint as blueprint
 from webapp.accounts.password_check_pages import PASSWORD_LABELS
 from webapp.accounts.preferences import THEMES
 from webapp.accounts.schemas import AccountChanges, NewToken, PasswordChange, SettingsChanges
-from webapp.accounts.scopes import WORDS as SCOPE_WORDS
+from webapp.accounts.scopes import SCOPE_LABELS
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.http.forms import on_form, read_form, require_version, validate
@@ -127,7 +127,7 @@ def _tokens(errors: dict[str, str] | None = None, *, new_token: Any = None) -> s
         chosen=request.form.getlist("scopes"),
         new_token=new_token,
         tokens=tokens.list_tokens(current_user_id()),
-        scopes=SCOPE_WORDS,
+        scopes=SCOPE_LABELS,
     )
 
 

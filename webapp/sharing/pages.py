@@ -23,7 +23,7 @@ blueprint = PageBlueprint("sharing_pages", __name__, access="user")
 
 EXPIRY_DAYS = {"": None, "1": 1, "7": 7, "30": 30}
 VISITS = "120 per minute"
-LABELS = N_({"from": "The beginning", "to": "The end"})
+LABELS = N_({"from": "The first message", "to": "The last message"})
 
 
 @blueprint.get("/s/<token>")

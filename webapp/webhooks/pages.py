@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import flash, render_template, request, url_for
+from flask import render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, password_required
 from webapp.audit.targets import reason
@@ -17,7 +17,7 @@ from webapp.webhooks.schemas import ALL_KINDS, NewWebhook, WebhookChanges
 blueprint = PageBlueprint("webhooks_pages", __name__, access="user")
 
 LABELS = N_({"url": "The address", "kinds": "An event"})
-WORDS = N_(
+KIND_LABELS = N_(
     {
         "conversation.started": "A conversation began",
         "conversation.deleted": "A conversation was deleted",
@@ -53,19 +53,20 @@ def create() -> ViewResult:
 @password_required
 def change(webhook_id: int) -> ViewResult:
     """Switch on or off, test, or delete."""
-    user_id, deed = current_user_id(), request.form.get("deed", "")
-    if deed == "delete":
-        service.delete_webhook(user_id, webhook_id)
-        flash(_("The webhook has been deleted."))
-    elif deed == "test":
-        service.ping(user_id, webhook_id)
-        flash(_("A test is on its way. Reload the page to see the answer."))
-    elif deed == "secret":
-        _row, secret = service.renew_secret(user_id, webhook_id)
-        return show_once(url_for(".index"), secret=secret, fresh=webhook_id)
-    elif deed in ("on", "off"):
-        service.change_webhook(user_id, webhook_id, WebhookChanges(is_active=deed == "on"))
-    return commit_and_redirect(url_for(".index"))
+    user_id, message = current_user_id(), ""
+    match request.form.get("do"):
+        case "delete":
+            service.delete_webhook(user_id, webhook_id)
+            message = _("The webhook has been deleted.")
+        case "test":
+            service.ping(user_id, webhook_id)
+            message = _("A test is on its way. Reload the page to see the answer.")
+        case "secret":
+            _row, secret = service.renew_secret(user_id, webhook_id)
+            return show_once(url_for(".index"), secret=secret, fresh=webhook_id)
+        case "on" | "off" as do:
+            service.change_webhook(user_id, webhook_id, WebhookChanges(is_active=do == "on"))
+    return commit_and_redirect(url_for(".index"), message)
 
 
 def _fields() -> dict[str, Any]:
@@ -84,7 +85,7 @@ def _page(*, errors: dict[str, str] | None = None, secret: str = "", fresh: int 
         "webhooks/page.html",
         rows=rows,
         kinds=ALL_KINDS,
-        words=WORDS,
+        words=KIND_LABELS,
         translate_reason=reason,
         errors=errors or {},
         values=_fields() if errors else {"kinds": ALL_KINDS},
