@@ -33,8 +33,8 @@ from webapp.llm.errors import ModelError
 
 log = logging.getLogger(__name__)
 
-ErrorFormat = Callable[[int, str, Sequence[dict[str, Any]] | None], Response]
-"""Makes a response from a status, a sentence and the errors of the fields."""
+ErrorFormat = Callable[[int, str, Sequence[dict[str, Any]] | None], tuple[Any, ...]]
+"""Makes a body and a status from a status, a sentence and the errors of the fields."""
 _SHAPES = "error_shapes"
 UNKNOWN_PAGE = N_("This page does not exist.")
 MAX_ERRORS = 100
@@ -71,7 +71,7 @@ def problem(
     shapes: dict[str, ErrorFormat] = current_app.extensions.get(_SHAPES, {})
     shape = next((shape for prefix, shape in shapes.items() if request.path.startswith(prefix)), None)
     if shape is not None:
-        response = shape(status, detail or title, errors)
+        response = current_app.make_response(shape(status, detail or title, errors))
     else:
         response = Response(json.dumps(body), status, content_type="application/problem+json")
     if retry_after is not None:

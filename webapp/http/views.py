@@ -6,6 +6,7 @@ What an answer says is read before the commit, or every row would be read again.
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
@@ -182,6 +183,14 @@ def absolute(path: str = "") -> str:
     """Return the absolute URL of a path: below SITE_URL if set, since the client chooses the host in a request."""
     site = app_settings().site_url or request.url_root
     return site.rstrip("/") + path.removeprefix(request.script_root)
+
+
+def previous_page() -> str:
+    """Return the path and query of the page that a request comes from, as the browser says; empty for none."""
+    with suppress(ValueError):  # anything may be in a header
+        page = urlsplit(request.headers.get("HX-Current-URL") or request.referrer or "")
+        return page.path + (f"?{page.query}" if page.query else "")
+    return ""
 
 
 def requested_cursor() -> str | None:
