@@ -15,7 +15,7 @@ from webapp.errors import Conflict, Forbidden, Invalid, require
 from webapp.http.paging import read_rows
 from webapp.http.validation import Page
 from webapp.saved_prompts import formats
-from webapp.saved_prompts.formats import FilePrompt, InvalidValues, RefusedPrompt, fill
+from webapp.saved_prompts.formats import FilePrompt, RefusedPrompt, fill
 from webapp.saved_prompts.models import SavedPrompt
 from webapp.saved_prompts.schemas import NewSavedPrompt, PromptExport, SavedPromptChanges, SavedPromptQuery
 from webapp.spaces.models import Space, SpaceMember
@@ -102,10 +102,7 @@ def fill_prompt(user_id: int, saved_prompt_id: int, values: Mapping[str, str], m
         "CURRENT_WEEKDAY": moment.strftime("%A"),
         "USER_NAME": db.session.scalar(select(User.name).where(User.user_id == user_id)) or "",
     }
-    try:
-        return fill(row.content, values, ready)
-    except InvalidValues as error:
-        raise Invalid(str(error), errors=[{"loc": [n], "msg": wrong} for n, wrong in error.errors.items()]) from None
+    return fill(row.content, values, ready)
 
 
 def export_prompts(user_id: int) -> PromptExport:
