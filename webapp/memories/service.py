@@ -1,7 +1,6 @@
 """A user's memories: find, list, write by hand, change, archive. Other people's behave as unknown."""
 
 from collections.abc import Collection
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, or_, select
@@ -10,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, require
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_rows
 from webapp.http.validation import Page
 from webapp.memories import lists
 from webapp.memories.models import IN_USE, Memory
@@ -68,13 +67,8 @@ def list_memories(user_id: int, query: MemoryQuery, *conditions: ColumnElement[b
     """
     statement = lists.use_list_index(filter_memories(user_id, query).where(*conditions), query)
     statement = statement.options(*lists.LIST_OPTIONS)
-    page = read_page(keyset_of(user_id, query, part), statement, Memory.updated_at, Memory.memory_id)
-    return page.map(lambda row: row.Memory)
-
-
-def keyset_of(user_id: int, query: MemoryQuery, part: str = "") -> Keyset:
-    """Return the order of `list_memories`."""
-    return Keyset("memories", query, datetime, int, scope=[user_id, part])
+    key = Memory.updated_at, Memory.memory_id
+    return read_rows("memories", query, statement, *key, scope=[user_id, part])
 
 
 def filter_memories(user_id: int, query: MemoryQuery) -> Select[Memory]:

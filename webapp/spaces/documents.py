@@ -13,7 +13,7 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
 from webapp.db.base import add_row, count_rows, db, now, rows_changed, write_transaction
 from webapp.errors import Conflict, Forbidden, NotFound, require
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_page
 from webapp.http.validation import Page, PageQuery
 from webapp.llm.errors import ModelError
 from webapp.providers.clients import embedder
@@ -66,8 +66,9 @@ def add_document(
 def list_documents(user_id: int, space_id: int, query: PageQuery) -> Page[DocumentOut]:
     """Return the documents of a space, newest first, keyset-paged, without their text. Raises NotFound, Invalid."""
     require_member(user_id, space_id)
-    keyset = Keyset("documents of a space", query, int, scope=space_id)
-    return read_page(keyset, _select_documents(user_id, space_id), SpaceDocument.document_id).map(_out)
+    statement = _select_documents(user_id, space_id)
+    page = read_page("documents of a space", query, statement, SpaceDocument.document_id, scope=space_id)
+    return page.map(_out)
 
 
 def view_document(user_id: int, space_id: int, document_id: int) -> DocumentOut:

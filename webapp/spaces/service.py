@@ -12,7 +12,7 @@ from webapp.audit.actions import Action
 from webapp.db.base import add_row, count_rows, db, now
 from webapp.db.text_search import contains_words
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, require
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_page
 from webapp.http.validation import Page
 from webapp.spaces import signals
 from webapp.spaces.models import Space, SpaceDocument, SpaceMember, SpaceVersion
@@ -170,11 +170,10 @@ def active_members(space_id: int) -> Collection[int]:
 
 def list_spaces(user_id: int, query: SpaceQuery) -> Page[SpaceOut]:
     """Return the user's spaces and those they are invited to, newest first, keyset-paged. Raises Invalid."""
-    keyset = Keyset("spaces", query, int, scope=user_id)
     statement = _select_spaces(user_id)
     if query.kind is not None:
         statement = statement.where(Space.kind == query.kind)
-    return read_page(keyset, statement, Space.space_id).map(_out)
+    return read_page("spaces", query, statement, Space.space_id, scope=user_id).map(_out)
 
 
 def find_spaces(user_id: int, q: str, limit: int) -> Sequence[Space]:
