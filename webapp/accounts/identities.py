@@ -70,9 +70,9 @@ def find_claim(claims: Mapping[str, Any], name: str) -> Any:
     """Return the claim of a name; one with points in its name may be within others: `realm_access.roles`."""
     if name in claims:
         return claims[name]
-    first, point, rest = name.partition(".")
-    inner = claims.get(first)
-    return find_claim(inner, rest) if point and isinstance(inner, Mapping) else None
+    inner = (key for key, value in claims.items() if name.startswith(f"{key}.") and isinstance(value, Mapping))
+    found = (find_claim(claims[key], name.removeprefix(f"{key}.")) for key in inner)
+    return next((value for value in found if value is not None), None)
 
 
 def _texts(value: Any) -> list[str]:

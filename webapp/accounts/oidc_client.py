@@ -8,7 +8,7 @@ from authlib.integrations.flask_client import FlaskOAuth2App
 from authlib.integrations.requests_client import OAuth2Session
 from joserfc import jwt
 from joserfc.errors import BadSignatureError, UnsupportedAlgorithmError
-from joserfc.jwk import KeySet, OctKey
+from joserfc.jwk import JWKRegistry, KeySet, OctKey
 from joserfc.jws import JWSRegistry
 from requests import PreparedRequest
 from requests.adapters import HTTPAdapter
@@ -62,6 +62,14 @@ class _Session(OAuth2Session):  # type: ignore[misc]
             self.mount(scheme, _Transport())
 
 
+def _is_key(key: Any) -> bool:
+    try:
+        JWKRegistry.import_key(key)
+    except Exception:  # KeyError, and those of two libraries
+        return False
+    return True
+
+
 class OidcClient(FlaskOAuth2App):  # type: ignore[misc]
     """A client of a provider that may want the secret in the form, sign with it, sign its userinfo, or change keys."""
 
@@ -86,6 +94,10 @@ class OidcClient(FlaskOAuth2App):  # type: ignore[misc]
             for name in ("_loaded_at", "jwks"):
                 self.server_metadata.pop(name, None)
             return super().parse_id_token(token, nonce, **more)
+
+    def fetch_jwk_set(self, force: bool = False) -> Any:
+        """Return the provider's keys, without those that are not known here (of brainpool curves, for example)."""
+        return {"keys": list(filter(_is_key, super().fetch_jwk_set(force)["keys"]))}
 
     def userinfo(self, **more: Any) -> Any:
         """Return the claims of the userinfo endpoint."""
