@@ -27,6 +27,7 @@ def far(anonymous):
 def test_from_the_machine_itself_nothing_is_asked(anonymous, host):
     assert "setup_token" not in anonymous.get("/register", headers={"Host": host}).text
     assert post_form(anonymous, "/register", "/register", **FORM).status_code == 303
+    assert {event["actor"]["kind"] for event in anonymous.get("/api/audit").get_json()["events"]} == {"you"}
 
 
 @pytest.mark.parametrize("headers", [{"X-Forwarded-For": "203.0.113.7"}, {"X-Real-IP": "::2"}, {"Host": "example.org"}])
