@@ -42,7 +42,7 @@ MAX_READY = 10
 def upload(user_id: int, file: FileStorage, reader: str | None) -> Import:
     """Store an uploaded export and have it examined. Raises Invalid, TooLarge, Conflict."""
     _check(user_id, reader)
-    stored_as, size = storage.keep(file)
+    stored_as, size = storage.store(file)
     if size > app_settings().max_import_bytes:
         storage.drop(stored_as)
         raise TooLarge("The file is larger than %(size)s MB.", size=app_settings().max_import_bytes // 1024**2)
@@ -55,7 +55,7 @@ def upload(user_id: int, file: FileStorage, reader: str | None) -> Import:
 def paste(user_id: int, fields: PastedImport) -> Import:
     """Store pasted memories and have them examined. Raises Invalid, Conflict."""
     _check(user_id, fields.format)
-    stored_as, size = storage.keep(fields.text)
+    stored_as, size = storage.store(fields.text)
     return add_stored(user_id, PASTED_NAME, stored_as, size, fields.format or "list")
 
 
