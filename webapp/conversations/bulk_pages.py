@@ -125,8 +125,13 @@ def change_one(conversation_id: int) -> Any:
     tags = [tag.strip() for tag in request.form.get("tags", "").split(",") if tag.strip()]
     try:
         changes = ConversationChanges(folder_id=_id("folder"), tags=tags)
+        if name := request.form.get("new_folder", "").strip()[:100]:
+            changes.folder_id = folders.create_folder(current_user_id(), FolderFields(name=name)).folder_id
     except ValidationError:
         error = _("Tags are words or short phrases: at most 20 of them, each with at most 50 characters.")
+        return _render_row(conversation_id, error=error, tags=tags), 422
+    except DomainError as refusal:
+        error = first_sentence(sentences(refusal, LABELS).values())
         return _render_row(conversation_id, error=error, tags=tags), 422
     service.update_conversation(current_user_id(), conversation_id, changes)
     return commit_and_redirect(url_for("conversations_pages.show", conversation_id=conversation_id))

@@ -14,7 +14,7 @@ from webapp.http.validation import Page
 from webapp.memories import lists
 from webapp.memories.models import IN_USE, Memory
 from webapp.memories.rules.grounding import value_after
-from webapp.memories.rules.kinds import MemoryType, canonical_fact_key, category_of
+from webapp.memories.rules.kinds import DEFAULT_NAMESPACE, MemoryType, canonical_fact_key, category_of
 from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.state import Close, Draft
 from webapp.memories.rules.user_decisions import store_user_value
@@ -245,9 +245,12 @@ def _key_conflict(fact_key: str | None, holder: int | None) -> Conflict:
 
 
 def _key_and_category(memory: Memory, fields: dict[str, Any]) -> dict[str, Any]:
-    """Key and category as stored, from whichever was given: the key's namespace is the category."""
+    """Return key and category as stored: the key's namespace is the category, and follows one given without a key."""
     category = fields.get("category", memory.category)
-    key = canonical_fact_key(fields.get("fact_key", memory.fact_key), category)
+    given = fields.get("fact_key", memory.fact_key)
+    if given and "fact_key" not in fields:
+        given = f"{category or DEFAULT_NAMESPACE}/{given.partition('/')[2]}"
+    key = canonical_fact_key(given, category)
     return {"fact_key": key, "category": category_of(key, category)}
 
 

@@ -15,11 +15,12 @@ from webapp.providers.server_models import answer_seconds, budget, provider_at, 
 
 @dataclass(frozen=True, slots=True)
 class OfferedModel:
-    """A model that can be chosen; `connection_id` is None for the one that the environment names."""
+    """A model that can be chosen; the one that the environment names has no `connection_id`, and no name of one."""
 
     target: Target
     label: str
     connection_id: int | None
+    connection: str = ""
     for_admins: bool = False
     is_default: bool = False
     fallback_rank: int | None = None
@@ -88,6 +89,7 @@ def _as_offered_model(
         target,
         offer.label,
         connection.connection_id,
+        connection.name,
         offer.audience == "admins",
         offer.is_default,
         offer.fallback_rank,

@@ -123,7 +123,7 @@ def import_prompts(
     Raises NotFound for a space the user is not in, Conflict if there are too many, Invalid for too many at once.
     """
     if len(items) > formats.MAX_BATCH:
-        raise Invalid.field("prompts", f"are more than {formats.MAX_BATCH}")
+        raise Invalid.field("prompts", "are more than %(most)s", most=formats.MAX_BATCH)
     if space_id is not None:
         require_member(user_id, space_id, lock=True)
     prompts, refused = formats.read(items)
@@ -170,4 +170,4 @@ def _select_prompts(user_id: int) -> Select[SavedPrompt]:
 
 def _require_room(user_id: int, additional: int) -> None:
     if count_rows(SavedPrompt.user_id == user_id) + additional > MAX_PROMPTS:
-        raise Conflict(f"Nobody can keep more than {MAX_PROMPTS:,} prompts. Delete some first.")
+        raise Conflict("Nobody can keep more than %(most)s prompts. Delete some first.", most=f"{MAX_PROMPTS:,}")

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Select, delete as delete_rows, func, insert, select, update
+from sqlalchemy import ColumnElement, Select, delete as delete_rows, func, insert, select, update
 
 from webapp.accounts.models import User
 from webapp.background.queues import enqueue_after_commit
@@ -114,9 +114,7 @@ def delete_document(user_id: int, space_id: int, document_id: int) -> None:
 def retry_document(user_id: int, space_id: int, document_id: int) -> None:
     """Index a failed document again. Raises NotFound."""
     if view_document(user_id, space_id, document_id).status == "failed":
-        db.session.execute(
-            update(SpaceDocument).where(SpaceDocument.document_id == document_id).values(status="queued")
-        )
+        _update(document_id, status="queued")
         enqueue_after_commit("index_document", document_id=document_id)
 
 
@@ -193,11 +191,7 @@ def _cut(document_id: int) -> bool:
             content = db.session.scalar(select(SpaceDocument.content).where(SpaceDocument.document_id == document_id))
             add_parts(document_id, row.space_id, parts_of(content or "", row.pages, row.title, row.media_type))
             touch(row.space_id)
-        db.session.execute(
-            update(SpaceDocument)
-            .where(SpaceDocument.document_id == document_id)
-            .values(status="indexing", updated_at=now())
-        )
+        _update(document_id, status="indexing", updated_at=now())
         _count(document_id)
     return True
 
@@ -216,11 +210,7 @@ def _count(document_id: int) -> None:
     total, done_count = db.session.execute(
         select(func.count(), func.count(DocumentChunk.embedding)).where(DocumentChunk.document_id == document_id)
     ).one()
-    db.session.execute(
-        update(SpaceDocument)
-        .where(SpaceDocument.document_id == document_id)
-        .values(chunks_total=total, chunks_done=done_count, updated_at=now())
-    )
+    _update(document_id, chunks_total=total, chunks_done=done_count, updated_at=now())
 
 
 def _set_outcome(document_id: int, status: str) -> None:
@@ -229,11 +219,16 @@ def _set_outcome(document_id: int, status: str) -> None:
         space_id = db.session.scalar(select(SpaceDocument.space_id).where(SpaceDocument.document_id == document_id))
         if space_id is None:
             return
-        end = update(SpaceDocument).where(SpaceDocument.document_id == document_id, SpaceDocument.status == "indexing")
-        if not rows_changed(end.values(status=status, updated_at=now())):
+        if not _update(document_id, SpaceDocument.status == "indexing", status=status, updated_at=now()):
             return
         touch(space_id)  # the vectors exist now
     log.info("document indexed", extra={"document_id": document_id, "status": status})
+
+
+def _update(document_id: int, *conditions: ColumnElement[bool], **values: Any) -> int:
+    return rows_changed(
+        update(SpaceDocument).where(SpaceDocument.document_id == document_id, *conditions).values(**values)
+    )
 
 
 def _select_documents(user_id: int, space_id: int) -> Select[*tuple[Any, ...]]:

@@ -129,7 +129,7 @@ def update_space(user_id: int, space_id: int, changes: SpaceChanges) -> None:
 def delete_space(user_id: int, space_id: int, *, forget: bool = False) -> None:
     """Delete a space, as its owner; with `forget`, also their memories in it. Raises NotFound, Forbidden."""
     space = get_space(user_id, space_id, owner=True, lock=True)
-    end_space(space, forgetful=user_id if forget else None)
+    end_space(space, forgetting_id=user_id if forget else None)
 
 
 def end_membership(space: Space, user_id: int, *, forget: bool = False) -> Answers:
@@ -146,11 +146,11 @@ def end_membership(space: Space, user_id: int, *, forget: bool = False) -> Answe
     return results
 
 
-def end_space(space: Space, *, forgetful: int | None = None) -> Answers:
+def end_space(space: Space, *, forgetting_id: int | None = None) -> Answers:
     """End every membership and delete the space; returns the answers of `membership_ending`."""
     answers: Answers = []
     for member_id in sorted(active_members(space.space_id)):
-        answers += end_membership(space, member_id, forget=member_id == forgetful)
+        answers += end_membership(space, member_id, forget=member_id == forgetting_id)
     statement = select(SpaceDocument.digest).where(SpaceDocument.space_id == space.space_id)
     originals = db.session.scalars(statement.where(SpaceDocument.digest.is_not(None)).distinct()).all()
     db.session.execute(delete(Space).where(Space.space_id == space.space_id))

@@ -127,7 +127,11 @@ def test_writing_a_key_anew_replaces_its_value_and_editing_onto_a_key_is_a_confl
     refused = client.put(f"/api/memories/{third['memory_id']}", json={"fact_key": "work/employer"})
     assert refused.status_code == 409 and refused.json["errors"][0]["memory_id"] == second["memory_id"]
     client.delete(f"/api/memories/{second['memory_id']}?archive=true")
-    assert client.put(f"/api/memories/{third['memory_id']}", json={"fact_key": "work/employer"}).status_code == 200
+    path = f"/api/memories/{third['memory_id']}"
+    for changes in ({"fact_key": "work/employer"}, {"category": "Career"}, {"category": None}, {"category": "work"}):
+        changed = client.put(path, json=changes).json
+        wanted = changes.get("category", "work") or "general"
+        assert (changed["category"], changed["fact_key"]) == (wanted.lower(), f"{wanted.lower()}/employer")
     refused = client.put(f"/api/memories/{second['memory_id']}", json={"is_archived": False})
     assert refused.status_code == 409 and refused.json["errors"][0]["memory_id"] == third["memory_id"]
 
