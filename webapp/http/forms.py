@@ -11,7 +11,7 @@ from flask import current_app, request
 from pydantic import BaseModel, ValidationError
 
 from webapp.db.base import db
-from webapp.errors import Conflict, DomainError, Forbidden, Invalid, NotFound, TooMany, Unauthenticated
+from webapp.errors import Conflict, DomainError, Forbidden, Invalid, NotFound, TooLarge, TooMany, Unauthenticated
 from webapp.extensions import this_app
 from webapp.http.problems import field_errors
 from webapp.http.views import FORM_DATA, JSON, ViewResult
@@ -146,7 +146,7 @@ def on_form(
         def answer(*args: P.args, **kwargs: P.kwargs) -> ViewResult:
             try:
                 return view(*args, **kwargs)
-            except (Invalid, Unauthenticated, Forbidden, NotFound, Conflict, TooMany) as error:
+            except (Invalid, Unauthenticated, Forbidden, NotFound, Conflict, TooLarge, TooMany) as error:
                 db.session.rollback()
                 headers = {"Retry-After": str(error.retry_after)} if error.retry_after else {}
                 return form(sentences(error, labels, otherwise=otherwise), *args, **kwargs), error.status, headers

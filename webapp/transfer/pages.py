@@ -8,8 +8,8 @@ from flask import flash, make_response, redirect, render_template, request, send
 
 from webapp.accounts.auth import current_user_id, password_required, writes
 from webapp.db.base import db
-from webapp.errors import DomainError, Invalid, NotFound
-from webapp.http.forms import first_sentence, read_form, sentences
+from webapp.errors import Invalid, NotFound
+from webapp.http.forms import first_sentence, on_form, read_form, validate
 from webapp.http.validation import PageQuery, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor, wants_partial
 from webapp.i18n.marks import N_, say
@@ -78,20 +78,21 @@ def index() -> ViewResult:
     return _page()
 
 
+_on_page = on_form(lambda errors: _page(error=first_sentence(errors.values())), FIELD_LABELS)
+
+
 @blueprint.post("/imports")
 @limit_transfers
+@_on_page
 def create_import() -> ViewResult:
     """Upload a file, or paste memories."""
     file = request.files.get("file")
-    try:
-        if file is not None and file.filename:
-            row = service.upload(current_user_id(), file, request.form.get("format") or None)
-        elif request.form.get("text", "").strip():
-            row = service.paste(current_user_id(), read_form(PastedImport, {"format": "format_of_text"}))
-        else:
-            return _page(error=N_("Choose a file, or paste a list of memories.")), 422
-    except DomainError as error:
-        return _refusal(error)
+    if file is not None and file.filename:
+        row = service.upload(current_user_id(), file, request.form.get("format") or None)
+    elif request.form.get("text", "").strip():
+        row = service.paste(current_user_id(), read_form(PastedImport, {"format": "format_of_text"}))
+    else:
+        raise Invalid("Choose a file, or paste a list of memories.")
     return commit_and_redirect(url_for(".show_import", import_id=row.import_id))
 
 
@@ -215,16 +216,12 @@ def undo(import_id: int) -> ViewResult:
 @blueprint.post("/exports")
 @password_required
 @limit_transfers
+@_on_page
 def create_export() -> ViewResult:
     content = request.form.get("what", "account")
     form = request.form.get("format") or None
-    fields = NewExport.model_validate(
-        {"what": content, "format": form, "conversation_id": parse_id(request.form.get("conversation_id", ""))}
-    )
-    try:
-        export_jobs.create_export(current_user_id(), fields)
-    except DomainError as error:
-        return _refusal(error)
+    values = {"what": content, "format": form, "conversation_id": parse_id(request.form.get("conversation_id", ""))}
+    export_jobs.create_export(current_user_id(), validate(NewExport, values))
     return commit_and_redirect(url_for(".index", _anchor="exports"))
 
 
@@ -246,10 +243,6 @@ def export_chosen() -> ViewResult:
 @writes
 def download(export_id: int) -> ViewResult:
     return send_export(export_id)  # type: ignore[no-any-return]  # a Response
-
-
-def _refusal(error: DomainError) -> tuple[str, int]:
-    return _page(error=first_sentence(sentences(error, FIELD_LABELS).values())), error.status
 
 
 def _page(*, error: str = "") -> str:
