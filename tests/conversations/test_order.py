@@ -222,7 +222,7 @@ def test_all_folders_can_be_chosen(client, login, user):
 
 def test_what_the_address_says_beside_filters_is_left_out(client, login, user):
     talk, browser = _talk(client)["conversation_id"], login(user)
-    for address in ("endpoint=x", "_method=x", "_external=1&_scheme=gopher"):
+    for address in ("endpoint=x", "_method=x", "_external=1&_scheme=gopher", "q=%00", "is_pinned=x", "space_id=0"):
         asked = f"/organise?tag=a&archived=1&{address}"
         answer = post_form(browser, asked, page="/organise", id=[talk], wish="pin")
         assert (answer.status_code, answer.location) == (303, "/organise?archived=True&tag=a"), address
@@ -235,9 +235,14 @@ def test_the_page_filters_by_its_address_and_keeps_folders(client, browser):
     _talk(client, title="Boots")
     page = browser.get(f"/organise?folder_id={folder}").text
     assert f'id="pick-{talk}"' in page and page.count('name="id"') == 1
-    assert post_form(browser, f"/c/{talk}/organise", tags="a, b", folder="").status_code == 303
-    changed = client.get(f"/api/conversations/{talk}").get_json()
-    assert (changed["tags"], changed["folder_id"]) == (["a", "b"], None)
+    for new, folder_ids in (("", {None}), (" Shopping ", {folder + 1})):
+        form = {"tags": "a, b", "folder": "", "new_folder": new}
+        assert post_form(browser, f"/c/{talk}/organise", **form).status_code == 303
+        changed = client.get(f"/api/conversations/{talk}").get_json()
+        assert (changed["tags"], {changed["folder_id"]}) == (["a", "b"], folder_ids)
+    refused = post_form(browser, f"/c/{talk}/organise", **form)
+    assert refused.status_code == 422 and "already have a folder" in refused.text and 'value="a, b"' in refused.text
+    client.delete(f"/api/folders/{folder + 1}")
     refused = post_form(browser, f"/c/{talk}/organise", tags="x" * 60)
     assert refused.status_code == 422 and "each with at most 50 characters" in refused.text
     assert post_form(browser, f"/folders/{folder}/rename", page="/organise", name="Bills").status_code == 303

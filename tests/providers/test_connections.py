@@ -243,9 +243,9 @@ def test_admins_connect_and_offer_on_their_pages(app, model_server, client, admi
         default="offline-demo",
     )
     assert (made.status_code, made.location) == (303, "/")
-    place = re.search(r'href="(/admin/models/[0-9]+)"', admin_browser.get("/admin/models").text)[1]
-    page = admin_browser.get(place).text
-    assert "Streaming" in page and KEY not in page and "A reply waits 180 seconds" in page
+    place = re.search(r'href="(/admin/models/[0-9]+)"', listed := admin_browser.get("/admin/models").text)[1]
+    page, is_said = admin_browser.get(place).text, "1 model offered · default" in listed
+    assert is_said and "Streaming" in page and KEY not in page and "A reply waits 180 seconds" in page
     assert post_form(admin_browser, f"{place}/offers", page=place, model=["fresh"]).status_code == 303
     assert any(m["name"] == "fresh" for m in client.get("/api/models").get_json()["models"])
     sent = {"models": [{"model": "fresh", "parameters": {"reasoning_effort": "low", "temperature": 0.2}}]}

@@ -94,3 +94,5 @@ def test_a_name_that_connections_offer_under_several_labels_stays_itself(app, ad
     assert (read_label("bee"), read_label("wasp"), read_label("ant")) == ("Buzz", "🐝 Sting", "ant")
     offer("There", {"model": "bee", "label": "Buzz in the cloud"}, {"model": "wasp", "label": "Sting", "icon": "🐝"})
     assert (read_label("bee"), read_label("wasp")) == ("bee", "🐝 Sting")
+    names = {row["name"] for row in admin.get("/api/models").get_json()["models"]}
+    assert names >= {"Sting (Here)", "Sting (There)", "Buzz"}

@@ -104,7 +104,7 @@ def test_the_introduction_is_remembered_word_for_word_and_nothing_else_is(offlin
 
 
 def test_what_it_cannot_read_is_titled_by_its_first_words_and_read_once_a_model_is_connected(
-    offline_launch, app, client, run_jobs
+    offline_launch, app, client, run_jobs, model
 ):
     talk = say(client, QUESTION)["conversation_id"]
     run_jobs()
@@ -120,6 +120,10 @@ def test_what_it_cannot_read_is_titled_by_its_first_words_and_read_once_a_model_
         assert sweep()["extract"] == 1
     run_jobs()
     assert not scalar(app, select(Conversation.extraction_due).where(Conversation.conversation_id == talk))
+    for place in (talk, None):  # the tour's reply says nothing to a model, neither there nor where it would be found
+        say(client, QUESTION, place)
+        asked = str([call["messages"] for call in model.calls() if call["stream"]][-1])
+        assert asked.count("allergic to peanuts") > 1 and "No language model" not in asked
 
 
 def test_no_job_fails_or_is_tried_again_for_want_of_a_model(offline_launch, app, client, run_jobs, anonymous, caplog):

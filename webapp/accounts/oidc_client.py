@@ -19,7 +19,7 @@ from webapp.network import http_client
 from webapp.network.outbound import RequestFailed, RequestRefused
 
 SECONDS = 10.0
-MOST = 1_000_000
+MAX_BYTES = 1_000_000
 """The most bytes of an answer; a long list of groups is some 20 kB."""
 _BASIC, _POST = "client_secret_basic", "client_secret_post"
 
@@ -40,7 +40,7 @@ class _Transport(HTTPAdapter):
                 body=body.encode() if isinstance(body, str) else body,
                 headers=headers | {"Accept-Encoding": "identity"},
                 seconds=SECONDS,
-                most=MOST,
+                most=MAX_BYTES,
                 allowed=None,
             )
         except (RequestFailed, RequestRefused) as error:

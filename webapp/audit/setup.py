@@ -1,6 +1,7 @@
 """Records what other packages announce by signal: what happens to accounts, and what programs do with a token."""
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 from flask import Flask, Response, request
@@ -20,7 +21,10 @@ def init_audit(app: Flask) -> None:
 
 @account_event.connect
 def _record(_sender: object, user_id: int, action: str, target: str = "") -> None:
-    record(user_id, action, target)
+    actor = current_actor()
+    if (actor.kind, action) == ("visitor", Action.ACCOUNT_CREATED):
+        actor = replace(actor, kind="person", user_id=user_id)  # it is theirs, and they are about to be signed in
+    record(user_id, action, target, actor=actor)
 
 
 log = logging.getLogger(__name__)

@@ -60,15 +60,27 @@ def messages_lost(texts: Mapping[int, str]) -> bool:
     return {row.message_id: row.content for row in db.session.execute(now_said)} != dict(texts)
 
 
-def current_messages(conversation_id: int, *, after: int = 0) -> Sequence[Row[int, int | None, str, str, str, bool]]:
-    """Return id, parent, role, content, status and taint of current messages, in order; those after `after` only."""
+CurrentMessage = Row[int, int | None, str, str, str, bool, str | None]
+"""Id, parent, role, content, status, taint and model of a message."""
+
+
+def current_messages(conversation_id: int, *, after: int = 0) -> Sequence[CurrentMessage]:
+    """Return the current messages of a conversation, in order; those after `after` only."""
     return db.session.execute(_current_messages(), {"conversation": conversation_id, "after": after}).all()
 
 
 @cache
-def _current_messages() -> Select[int, int | None, str, str, str, bool]:
+def _current_messages() -> Select[int, int | None, str, str, str, bool, str | None]:
     return (
-        select(Message.message_id, Message.parent_id, Message.role, Message.content, Message.status, Message.is_tainted)
+        select(
+            Message.message_id,
+            Message.parent_id,
+            Message.role,
+            Message.content,
+            Message.status,
+            Message.is_tainted,
+            Message.model,
+        )
         .where(
             Message.conversation_id == bindparam("conversation"),
             Message.superseded_by_id.is_(None),

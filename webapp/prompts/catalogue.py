@@ -58,14 +58,14 @@ CATALOGUE: dict[str, Definition] = {
         ),
         Definition(
             "points",
-            "Points of a journey",
-            "Added to the memory prompt when a journey has open points.",
+            "Topics of a journey",
+            "Added to the memory prompt when a journey has open topics.",
             max_bytes=4_000,
         ),
         Definition(
             "assistant_initiated",
-            "Opening a point",
-            "Used when the assistant starts talking about a point.",
+            "Opening a topic",
+            "Used when the assistant starts talking about a topic.",
             ("POINT", *_ABOUT_A_CONVERSATION),
             required=("POINT",),
         ),

@@ -1,6 +1,7 @@
 """The models that can be chosen now, cached for a few seconds in each process, so that a turn runs no query."""
 
 import time
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -82,15 +83,22 @@ def models_for_user(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
         Target(HOME_ID, settings.model.chat_model, settings.model, {}, settings.context_tokens),
         settings.model.chat_model,
         None,
-        for_admins=False,
         is_default=default is None,
-        fallback_rank=None,
-        input_price=None,
-        output_price=None,
     )
     others = [replace(offer, is_default=offer is default) for offer in models]
     # The screen tour steps aside as soon as there is a real model.
-    return others if settings.offline_model and others else [home, *others]
+    return _tell_apart(others if settings.offline_model and others else [home, *others])
+
+
+def _tell_apart(models: Sequence[OfferedModel]) -> list[OfferedModel]:
+    """Add the connection's name where several models have the same label."""
+    times = Counter(offer.label for offer in models)
+    return [
+        replace(offer, label=f"{offer.label} ({offer.connection})")
+        if offer.connection and times[offer.label] > 1
+        else offer
+        for offer in models
+    ]
 
 
 def targets_for(model_id: str | None, user_id: int, *, is_admin: bool) -> list[Target]:

@@ -200,7 +200,7 @@ def _page() -> str:
     deleted = request.args.get("deleted", 0, type=int)
     return render_template(
         "providers/index.html",
-        connections=[(row, state_of(row, offers := service.offers_of(row.connection_id)), len(offers)) for row in rows],
+        connections=[(row, state_of(row, offers := service.offers_of(row.connection_id)), offers) for row in rows],
         home=app_settings() if environment_wins(app_settings()) else None,
         deleted=deleted,
         deleted_name=service.name_of_deleted(deleted),

@@ -15,16 +15,17 @@ from webapp.providers.server_models import answer_seconds, budget, provider_at, 
 
 @dataclass(frozen=True, slots=True)
 class OfferedModel:
-    """A model that can be chosen; `connection_id` is None for the one that the environment names."""
+    """A model that can be chosen; the one that the environment names has no `connection_id`, and no name of one."""
 
     target: Target
     label: str
     connection_id: int | None
-    for_admins: bool
-    is_default: bool
-    fallback_rank: int | None
-    input_price: float | None
-    output_price: float | None
+    connection: str = ""
+    for_admins: bool = False
+    is_default: bool = False
+    fallback_rank: int | None = None
+    input_price: float | None = None
+    output_price: float | None = None
     icon: str | None = None
     groups: frozenset[int] = frozenset()
     """The groups whose members, besides admins, may choose it if it is for admins."""
@@ -88,6 +89,7 @@ def _as_offered_model(
         target,
         offer.label,
         connection.connection_id,
+        connection.name,
         offer.audience == "admins",
         offer.is_default,
         offer.fallback_rank,

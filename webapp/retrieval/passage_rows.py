@@ -17,9 +17,9 @@ from webapp.retrieval.passages import NO_OWNER, Key, Passage
 from webapp.retrieval.vectors import Block
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 from webapp.text.message_pieces import pieces_of
+from webapp.tour import answers
 
-BLOCK = 500
-"""Rows read at a time: a large user's data must not be in memory all at once."""
+BLOCK = 500  # rows read at a time: a large user's data must not be in memory all at once
 CHUNKS_ONLY = 2**31 - 1
 """The `from_id` of a change of a conversation that affects none of its messages."""
 _IN_PIECES = (Message.message_id, MessageEmbedding.piece)
@@ -33,7 +33,8 @@ def usable_memories() -> Select[*tuple[Any, ...]]:
 
 
 def searchable_messages() -> Select[*tuple[Any, ...]]:
-    """Return messages that may be found, with their conversation: current, finished, not hidden or temporary."""
+    """Return messages that may be found, with their conversation: current, finished, not hidden, temporary or of the
+    screen tour."""
     return (
         select(Message)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
@@ -41,6 +42,7 @@ def searchable_messages() -> Select[*tuple[Any, ...]]:
             Message.superseded_by_id.is_(None),
             Message.status.in_(FINISHED),
             Message.content != "",
+            Message.model.is_distinct_from(answers.MODEL),
             Conversation.deleted_at.is_(None),
             Conversation.is_temporary == false(),
         )
@@ -103,11 +105,8 @@ def load_changed(user_id: int, tails: Mapping[int, int], with_chunks: Collection
     whole_ids = [number for number, from_id in tails.items() if not from_id]
     tail_ids = [number for number, from_id in tails.items() if 0 < from_id < CHUNKS_ONLY]
     for conversations in filter(None, (whole_ids, tail_ids)):
-        parameters = {
-            "user": user_id,
-            "conversations": sorted(conversations),
-            "from": min(tails[number] for number in conversations),
-        }
+        first = min(tails[number] for number in conversations)
+        parameters = {"user": user_id, "conversations": sorted(conversations), "from": first}
         yield _with_vectors(read_columns(_changed_messages(), parameters))
 
 

@@ -30,6 +30,7 @@ from webapp.text.tokens import estimate_tokens
 from webapp.tools.client_tools import CLIENT, ClientTools, rounds_as_prompt, with_clients
 from webapp.tools.registry import toolset_for
 from webapp.tools.toolset import Toolset
+from webapp.tour import answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ def _history(reply: Message, *, after: int) -> list[ContextMessage]:
     return [
         ContextMessage(row.message_id, row.role, row.content, row.status, is_tainted=row.is_tainted)
         for row in with_last_answers(messages.current_messages(reply.conversation_id, after=after))
-        if row.message_id < reply.message_id
+        if row.message_id < reply.message_id and row.model != answers.MODEL
     ]
 
 
