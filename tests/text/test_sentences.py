@@ -25,7 +25,8 @@ def test_sentences_end_as_their_script_has_it(message, sentences):
 
 
 @pytest.mark.parametrize(
-    "asked", ["Really?", "真的吗？", "هل هذا صحيح؟", "Πού μένεις;", "Իսկապե՞ս՞", 'He asked "why?"', "Why?!"]
+    "asked",
+    ["Really?", "真的吗？", "هل هذا صحيح؟", "Πού μένεις\u037e", "Իսկապե՞ս։", 'He asked "why?"', "Why? 👍🏽❤️", "Why?!"],
 )
 def test_a_question_ends_in_the_mark_of_its_script(asked):
     assert is_question(asked) is (asked != "Why?!")

@@ -11,6 +11,7 @@ from webapp.text.quotes import Span
 
 QUESTION_MARKS = "?？؟՞፧⸮⁇⁈⁉‽꘏⳺"
 GREEK_QUESTION_MARK = ";"
+_ARMENIAN_QUESTION_MARK = "՞"
 _OPENING_MARKS = "¿¡"
 _CLOSERS = " \t\n\"'”’»)]}*_…."
 _LINE = re.compile(r"[^\n]+")
@@ -66,11 +67,17 @@ def sentence_around(span: Span, text: str) -> Span:
 
 
 def is_question(sentence: str) -> bool:
-    """Return whether a sentence ends in the question mark of any script."""
-    end = sentence.rstrip(_CLOSERS)[-1:]
+    """Return whether a sentence ends in the question mark of any script; Armenian's stands within a word."""
+    last = next((char for char in reversed(sentence) if not _is_closer(char)), "")
+    end = unicodedata.normalize("NFKC", last)[-1:]
     if end == GREEK_QUESTION_MARK:
         return any(unicodedata.name(letter, "").startswith("GREEK") for letter in sentence)
-    return end != "" and end in QUESTION_MARKS
+    return _ARMENIAN_QUESTION_MARK in sentence or (end != "" and end in QUESTION_MARKS)
+
+
+def _is_closer(char: str) -> bool:
+    """Return whether a character may follow the end of a sentence: brackets, emoji, what is not seen."""
+    return char in _CLOSERS or unicodedata.category(char) in ("So", "Sk", "Cf", "Mn")
 
 
 def clauses_of(text: str) -> Iterator[Span]:
