@@ -10,7 +10,7 @@ from testkit.account_rows import MAX_MEMORIES
 from testkit.people import Person, browser_client
 from webapp.conversations import lists
 from webapp.conversations.schemas import ConversationQuery
-from webapp.memories import service as memories
+from webapp.http.paging import Keyset
 from webapp.memories.schemas import MemoryQuery
 
 
@@ -33,7 +33,7 @@ def list_requests(app: Flask, person: Person, conversation: int, size: int) -> d
     deep = min(middle, MAX_MEMORIES // 2)
     listed = lists.keyset_of(person.user_id, ConversationQuery())
     beside = lists.keyset_of(person.user_id, ConversationQuery(), pinned_first=True)
-    known = memories.keyset_of(person.user_id, MemoryQuery())
+    known = Keyset("memories", MemoryQuery(), datetime, int, scope=[person.user_id, ""])
     return {
         "API: conversations": api("conversations?limit=50"),
         "API: conversations from the middle": api(f"conversations?limit=50&cursor={listed.cursor(*_position(middle))}"),

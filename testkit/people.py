@@ -80,7 +80,7 @@ def reactivate(app: Flask, person: Person, way: str) -> None:
         if way == "stopped":
             service.update_user(person.user_id, UserChanges(is_active=True))
         else:
-            deletion.keep(person.user_id)
+            deletion.cancel(person.user_id)
 
 
 def csrf_token(html: str) -> str:

@@ -160,7 +160,7 @@ def world(app: Flask, make_user: Callable[..., Person]) -> World:
         )
         db.session.add(theirs["grant_id"])
         add_row(UserGroupMember(group_id=theirs["group_id"].group_id, user_id=owner.user_id))
-        prompt = create_prompt(owner.user_id, NewSavedPrompt(name=f"Prompt {MARKER}", content=MARKER)).prompt
+        prompt = create_prompt(owner.user_id, NewSavedPrompt(name=f"Prompt {MARKER}", content=MARKER))
         ids = {
             **{name: getattr(row, name) for name, row in theirs.items()},
             "saved_prompt_id": prompt.saved_prompt_id,

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from flask import Flask, jsonify, redirect, request
 from joserfc import jwt
-from joserfc.jwk import KeySet, OctKey, RSAKey
+from joserfc.jwk import OctKey, RSAKey
 from werkzeug.serving import make_server
 
 CLIENT_ID, CLIENT_SECRET = "commonplace", "a secret between the two of them"
@@ -93,5 +93,6 @@ class Provider:
         return jsonify(access_token="opaque", token_type="Bearer", id_token=signed, expires_in=600)
 
     def jwks(self) -> Any:
-        """The public key."""
-        return jsonify(KeySet([] if isinstance(self.key, OctKey) else [self.key]).as_dict(private=False))
+        """The public key, after one of a curve that few know."""
+        keys = [] if isinstance(self.key, OctKey) else [self.key.as_dict(private=False)]
+        return jsonify(keys=[{"kty": "EC", "crv": "BP-256", "x": "AA", "y": "AA", "kid": "another"}, *keys])

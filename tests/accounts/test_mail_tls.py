@@ -91,7 +91,7 @@ def test_mail_is_sent_over_tls_to_a_server_with_a_good_certificate(serve, trust_
     assert postman.logins == [(b"chat", b"between us")]
 
 
-@pytest.mark.parametrize("limit", ["SECONDS", "MOST"])
+@pytest.mark.parametrize("limit", ["SECONDS", "MAX_BYTES"])
 def test_a_reply_without_an_end_is_given_up(monkeypatch, limit):
     monkeypatch.setattr(smtp, limit, 1)
 

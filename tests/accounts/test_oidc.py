@@ -344,6 +344,7 @@ def test_a_subject_that_ends_with_a_space_is_nobody_else(ann, configure, provide
         ({"sub": 17}, {"subject": "17"}),
         ({"sub": "a", "emails": ["kim@example.org", "k@example.org"]}, {"email": "kim@example.org"}),
         ({"sub": "a", "email": " kim@example.org "}, {"email": "kim@example.org"}),
+        ({"sub": "a", "apps": {"x.example": {"mail": "kim@example.org"}}}, {"email": "kim@example.org"}),
         ({"sub": "a", "name": None, "preferred_username": "kim"}, {"name": "kim"}),
         ({"sub": "a", "name": {"first": "Kim"}}, {"name": ""}),
         ({"sub": "a", "given_name": "Kim", "family_name": "Lee", "preferred_username": "k"}, {"name": "Kim Lee"}),
@@ -355,7 +356,8 @@ def test_a_subject_that_ends_with_a_space_is_nobody_else(ann, configure, provide
     ],
 )
 def test_claims_are_read_in_the_forms_in_which_they_come(claims, expected):
-    found = ProviderClaims.of("https://example.org", claims, Settings(oidc_email_claim="email, emails"))
+    settings = Settings(oidc_email_claim="email, emails, apps.x.example.mail")
+    found = ProviderClaims.of("https://example.org", claims, settings)
     assert {name: getattr(found, name) for name in expected} == expected
 
 

@@ -222,7 +222,7 @@ def test_all_folders_can_be_chosen(client, login, user):
 
 def test_what_the_address_says_beside_filters_is_left_out(client, login, user):
     talk, browser = _talk(client)["conversation_id"], login(user)
-    for address in ("endpoint=x", "_method=x", "_external=1&_scheme=gopher"):
+    for address in ("endpoint=x", "_method=x", "_external=1&_scheme=gopher", "q=%00", "is_pinned=x", "space_id=0"):
         asked = f"/organise?tag=a&archived=1&{address}"
         answer = post_form(browser, asked, page="/organise", id=[talk], wish="pin")
         assert (answer.status_code, answer.location) == (303, "/organise?archived=True&tag=a"), address

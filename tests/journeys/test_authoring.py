@@ -1,6 +1,7 @@
 """Journeys written in the application: drafts, versions, roll back, whose they are, files in and out."""
 
 import copy
+import html
 import json
 import re
 from typing import Any
@@ -8,11 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-from testkit.people import ApiClient, csrf_token, page_token
+from testkit.people import ApiClient, csrf_token, page_token, post_form
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, begin, load, points
 from webapp.accounts.service import delete_user
 from webapp.db.base import write_transaction
+from webapp.journeys import authoring
 
 SHORT = {
     "title": "My week",
@@ -139,6 +141,16 @@ def test_the_editor_says_in_its_own_words_what_is_wrong(browser):
         assert "p0-confidence_threshold" in said
         assert not [text for text in said.values() if "_" in text or "points" in text]
     assert said["title"] == "„Titel“ fehlt."
+
+
+def test_a_draft_that_is_refused_is_still_in_the_form(browser, monkeypatch):
+    monkeypatch.setattr(authoring, "MAX_OWN", 0)
+    point = {"p0.title": "Sleep", "p0.elicitation_goals": "One", "p0.completion_criteria": "Two"}
+    draft = {"title": "My week", "description": "d", "system_prompt": "s", "count": "1", "private": "1", **point}
+    for page, fields in (("/journeys/new", draft), ("/journeys/mine", {"text": json.dumps(SHORT)})):
+        refused = post_form(browser, page, page, **fields)
+        assert (refused.status_code, "up to 0 journeys" in refused.text) == (409, True), page
+        assert all(part in html.unescape(refused.text) for part in fields.values()), page
 
 
 def test_topics_of_the_same_title_are_two_topics(user, client):

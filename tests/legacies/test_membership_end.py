@@ -48,7 +48,7 @@ def deletes_it(app: Flask, anna: ApiClient, ben: ApiClient, space_id: int) -> No
 
 def is_deleted_by_an_admin(app: Flask, anna: ApiClient, ben: ApiClient, space_id: int) -> None:
     with app.app_context(), write_transaction():
-        deletion.end(anna.person.user_id)
+        deletion.delete_now(anna.person.user_id)
 
 
 def closes_it_and_waits(app: Flask, anna: ApiClient, ben: ApiClient, space_id: int) -> str:

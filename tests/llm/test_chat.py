@@ -218,7 +218,7 @@ def test_retry_after_is_honoured_when_short(server, settings):
 
 
 def test_retry_after_is_handed_on_when_long(server, settings):
-    server.script(fault={"http_status": 429, "headers": {"Retry-After": "3600"}})
+    server.script(fault={"http_status": 429, "headers": {"Retry-After": "3600", "X-Prompt": "x" * 9_000}})
     heard = listen(settings)
     assert (heard.error.code, heard.error.retry_after, heard.error.retryable) == ("rate_limited", 3600.0, True)
     assert len(server.calls()) == 1

@@ -182,12 +182,13 @@ CALLED = [{"choices": [{"delta": {"tool_calls": [{"function": {"arguments": '{"i
 
 
 WHOLE = {"choices": [{"message": {"content": {"items": [], "score": 1}}, "finish_reason": "stop"}]}
+DELTA = {"choices": {"delta": {"content": '{"items": [], "score": 1}'}, "finish_reason": "stop"}}
 
 
-@pytest.mark.parametrize("answer", [STREAMED, CALLED, WHOLE], ids=["streamed text", "a streamed call", "an object"])
+@pytest.mark.parametrize("answer", [STREAMED, CALLED, WHOLE, DELTA])
 def test_an_answer_in_another_form_is_read(server, settings, answer):
     raw = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in answer) + "data: [DONE]\n\n"
-    server.script(fault={"raw": json.dumps(answer) if answer is WHOLE else raw})
+    server.script(fault={"raw": raw if isinstance(answer, list) else json.dumps(answer, indent=1)})
     parsed, completion = CompletionClient(settings).complete_structured(ASK, Answer, "answer")
     assert parsed.score == 1
     if answer is STREAMED:

@@ -60,7 +60,7 @@ def test_ids_that_are_addresses(client_id):
 OTHER_IDS = [
     *("https://client.example/", "https://client.example", "http://client.example/x", "https://client.example/x?y"),
     *("https://client.example/x#y", "https://client.example/../x", "https://u@client.example/x", "abc"),
-    "https://client.example/" + "x" * 255,
+    *("https://client.example/" + "x" * 255, "https://[/x"),
 ]
 
 

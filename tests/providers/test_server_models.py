@@ -4,7 +4,7 @@ import pytest
 
 from webapp.llm.settings import ModelSettings
 from webapp.providers.downloads import MODELS, fitting_models, programs
-from webapp.providers.schemas import server_address
+from webapp.providers.schemas import server_url
 from webapp.providers.server_models import (
     MAX_FIRST_OFFERED,
     MAX_OFFERED,
@@ -49,8 +49,8 @@ def test_of_many_models_a_few_are_ticked():
 
 def test_a_provider_is_known_by_its_address_and_puts_the_key_where_it_wants_it():
     whole = "https://api.anthropic.com/v1/chat/completions/"  # as in a provider's example of a request
-    assert ModelSettings(base_url=whole).endpoint()[0] == server_address(whole)
-    found = provider_at(server_address(whole))
+    assert ModelSettings(base_url=whole).endpoint()[0] == server_url(whole)
+    found = provider_at(server_url(whole))
     assert found is not None
     assert found.headers_with("k1")["x-api-key"] == "k1"
     assert provider_at("https://elsewhere.example/v1") is None

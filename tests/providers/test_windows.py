@@ -12,10 +12,10 @@ from webapp.providers.server_models import window_from_listing
 @pytest.mark.parametrize(
     ("row", "window"),
     [
-        ({"max_model_len": 32_768}, 32_768),  # vLLM
+        ({"max_model_len": "32768"}, 32_768),  # vLLM behind a gateway
         ({"context_length": 131_072, "top_provider": {"context_length": 65_536}}, 65_536),  # OpenRouter
         ({"meta": {"n_ctx_train": 131_072, "n_ctx": 8_192}}, 8_192),  # llama.cpp: what it was started with
-        ({"max_context_length": 4_096, "loaded": True}, 4_096),
+        ({"max_context_length": 4_096.0, "limits": {"max_input_tokens": 4_000}}, 4_000),
         ({"context_window": True}, None),
         ({"context_length": "lots", "meta": None}, None),
         ({"context_length": 0}, None),

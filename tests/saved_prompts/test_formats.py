@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from webapp.errors import Invalid
 from webapp.saved_prompts.formats import (
     MAX_CONTENT_LENGTH,
     FilePrompt,
-    InvalidValues,
     Variable,
     fill,
     items_of,
@@ -109,10 +109,11 @@ def test_defaults_and_choices_fill_what_is_not_given():
 
 
 def test_what_is_missing_or_not_offered_is_said():
-    with pytest.raises(InvalidValues) as caught:
+    with pytest.raises(Invalid) as caught:
         fill("{{topic}} {{tone: warm | dry}} {{more}}", {"topic": " ", "tone": "loud"}, {})
-    assert caught.value.errors == {"topic": "is missing", "tone": "must be one of warm, dry", "more": "is missing"}
-    with pytest.raises(InvalidValues, match="a must have at most 333 characters"):
+    said = {item["loc"][0]: item["msg"] for item in caught.value.errors}
+    assert said == {"topic": "is missing", "tone": "must be one of warm, dry", "more": "is missing"}
+    with pytest.raises(Invalid, match="a must have at most 333 characters"):
         fill("{{a}}" * 3_000, {"a": "x" * 334}, {})
 
 

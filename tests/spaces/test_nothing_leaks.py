@@ -148,7 +148,7 @@ def close(world: World, who: int, way: str) -> None:
     else:
         with write_transaction(), patch.object(deletion, "SMALL_ACCOUNT", -1):
             if way == "large":
-                deletion.end(person)
+                deletion.delete_now(person)
             else:
                 db.session.add(AccountDeletion(user_id=person, secret_hash=str(person), due_at=now()))
         assert account_erasure.delete_account(person, seconds=ENDLESS) == "done"

@@ -87,6 +87,13 @@ def test_documents_of_a_space_come_into_personal_conversations_only_by_choice(lo
     assert "lands at noon" in sent_to_model(model)
 
 
+def test_a_message_goes_into_no_other_space_than_it_says(opera):
+    anna, _, space_id = opera
+    for talk, status in ((converse(anna), 422), (converse(anna, space_id), 200)):
+        sent = {"message": "Hello", "conversation_id": talk, "space_id": space_id}
+        assert anna.post("/api/chat/stream", json=sent).status_code == status
+
+
 def test_memory_off_means_no_digest_and_none_in_the_prompt(client, model):
     for off in ("here", "temporary", "everywhere"):
         talk = converse(client, is_temporary=off == "temporary")

@@ -359,7 +359,7 @@ def rpc(result: Any, number: int = 1) -> dict[str, Any]:
         ((200, {"Content-Type": "application/json"}, b"not json"), "not understood"),
         ((200, {}, []), "not understood"),
         ((200, {}, {"jsonrpc": "2.0", "id": 99, "result": {}}), "not understood"),
-        ((200, {}, rpc("text")), "not understood"),
+        ((200, {}, rpc(7)), "not understood"),
         ((200, {"Content-Type": "text/event-stream"}, b"data: {}\n\n: nothing more\n\n"), "not understood"),
         ((200, {"Content-Type": "application/json"}, b"[" * 500_000), "not understood"),
         ((302, {"Location": "http://169.254.169.254/"}, b""), "redirects to another address"),

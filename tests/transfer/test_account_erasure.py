@@ -197,7 +197,7 @@ def test_a_killed_deletion_goes_on_and_can_not_be_taken_back_any_more(app, login
             account_erasure.delete_account(user.user_id, seconds=ENDLESS)
         assert db.session.query(Conversation).count() == 3
         with pytest.raises(deletion.Conflict), write_transaction():
-            deletion.keep(user.user_id)
+            deletion.cancel(user.user_id)
         steps = 0
         while account_erasure.delete_account(user.user_id, seconds=0) == "running":
             steps += 1
@@ -291,7 +291,7 @@ def test_nobody_comes_back_to_an_account_that_is_being_deleted_or_was_stopped(ap
     assert add_passkey(login(user), key).status_code == 303
     monkeypatch.setattr(deletion, "SMALL_ACCOUNT", -1)
     with app.app_context(), write_transaction():
-        deletion.end(user.user_id)
+        deletion.delete_now(user.user_id)
     assert sign_in_with_passkey(anonymous, key).status_code == 401
     with app.app_context(), write_transaction():
         db.session.query(AccountDeletion).delete()

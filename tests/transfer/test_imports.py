@@ -414,7 +414,8 @@ def test_what_is_no_export_or_none_that_fits_is_refused(app, client, run_jobs, m
     for fields in ({}, {"format": "nonsense"}):
         assert client.post("/api/imports", data=fields, content_type="multipart/form-data").status_code == 422, fields
         assert upload(client, b"", **fields).status_code == 422, fields
-    assert client.post("/api/imports", json={"text": ""}).status_code == 422
+    for pasted in ({"text": ""}, {"text": "- Likes tea", "formt": "list"}):
+        assert client.post("/api/imports", json=pasted).status_code == 422, pasted
     assert client.post("/api/imports", data=b"x", content_type="application/octet-stream").status_code == 415
     made = upload(client, b"not json at all", "x.json").get_json()
     run_jobs()

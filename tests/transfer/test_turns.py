@@ -83,6 +83,11 @@ def test_a_table_or_a_text_of_turns_is_a_conversation(talks, filename, text):
 def test_a_table_may_hold_several_conversations(talks):
     table = b"Conversation,Author,Message\nTea,Human,How?\nTea,AI,At 80.\nCake,Human,Why?\n"
     assert [(talk.title, len(talk.messages)) for talk in talks(table, "a.csv")] == [("Tea", 2), ("Cake", 1)]
+    begin = b"\n# aider chat started at 2024-06-0%d 10:00:00\n\n> Aider v0.37.0\n\n#### /add a.py  \n\n> Added\n\n"
+    text = begin % 1 + b"#### How?  \n#### With milk?  \n\nAt 80.\n\n> Tokens: 9 sent\n" + begin % 2
+    (talk,) = talks(text, ".aider.chat.history.md")
+    assert [message.content for message in talk.messages] == ["How?\nWith milk?", "At 80."]
+    assert (talk.title, talk.created_at.day) == (None, 1)
 
 
 def test_a_model_is_known_by_its_coming_again(talks):

@@ -273,14 +273,14 @@ def test_the_page(app, receiver, run_jobs, browser):
     assert "whsec_" not in browser.get("/settings/webhooks").text
     number = scalar(app, db.select(Webhook.webhook_id))
     path = f"/settings/webhooks/{number}"
-    assert post_form(browser, path, "/settings/webhooks", deed="test").status_code == 303
+    assert post_form(browser, path, "/settings/webhooks", do="test").status_code == 303
     run_jobs()
     assert receiver.events() == [("ping", {})]
     assert "delivered" in browser.get(f"/settings/webhooks?show={number}").text
-    assert "whsec_" in follow(browser, post_form(browser, path, "/settings/webhooks", deed="secret")).text
-    post_form(browser, path, "/settings/webhooks", deed="off")
+    assert "whsec_" in follow(browser, post_form(browser, path, "/settings/webhooks", do="secret")).text
+    post_form(browser, path, "/settings/webhooks", do="off")
     assert "Switch on" in browser.get("/settings/webhooks").text
-    post_form(browser, path, "/settings/webhooks", deed="delete")
+    post_form(browser, path, "/settings/webhooks", do="delete")
     assert receiver.url not in browser.get("/settings/webhooks").text
 
 

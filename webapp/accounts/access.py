@@ -1,6 +1,7 @@
 """The access rules of views: of their blueprint, or marks under their route; webapp/accounts/auth.py asks for them."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol, TypeVar, overload
 
 from flask import Flask
@@ -23,7 +24,7 @@ class Decorator(Protocol):
 
 def public(view: View) -> View:
     """Anybody may call this view."""
-    return _set_access(view, "public")
+    return _mark(view, access="public")
 
 
 @overload
@@ -35,41 +36,33 @@ def login_required(
 ) -> Any:
     """Any user may call this view, a service token only if `services` says so; `scope`, unless the path implies it."""
 
-    def mark(function: View) -> View:
-        function.services = services  # type: ignore[attr-defined]
-        function.scope = scope  # type: ignore[attr-defined]
-        return _set_access(function, "user")
-
-    return mark(view) if view else mark
+    marks = partial(_mark, access="user", services=services, scope=scope)
+    return marks(view) if view else marks
 
 
 def cookieless(view: View) -> View:
     """A public view with credentials of its own: cookies and tokens are ignored. Goes below the access rule."""
-    view.cookieless = True  # type: ignore[attr-defined]
-    return view
+    return _mark(view, cookieless=True)
 
 
 def session_only(view: View) -> View:
     """Only a signed-in browser may call this endpoint, and no token; goes below the access rule."""
-    view.session_only = True  # type: ignore[attr-defined]
-    return view
+    return _mark(view, session_only=True)
 
 
 def writes(view: View) -> View:
     """The view writes although its method is a safe one; goes below the access rule."""
-    view.writes = True  # type: ignore[attr-defined]
-    return view
+    return _mark(view, writes=True)
 
 
 def password_required(view: View) -> View:
     """A session may call this view only shortly after the password was given in it; goes below the access rule."""
-    view.recently_proved = True  # type: ignore[attr-defined]
-    return view
+    return _mark(view, password_required=True)
 
 
 def admin_only(view: View) -> View:
     """Only admins may call this view."""
-    return _set_access(view, "admin")
+    return _mark(view, access="admin")
 
 
 def access_of(app: Flask, endpoint: str) -> str:
@@ -81,6 +74,6 @@ def access_of(app: Flask, endpoint: str) -> str:
     return mark or "admin"
 
 
-def _set_access(view: View, access: str) -> View:
-    view.access = access  # type: ignore[attr-defined]
+def _mark(view: View, **marks: Any) -> View:
+    vars(view).update(marks)
     return view

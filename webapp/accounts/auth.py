@@ -34,7 +34,6 @@ from webapp.accounts.identity import (
 )
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
-from webapp.accounts.site import init_first_account
 from webapp.accounts.visits import init_visits
 from webapp.db.base import db, expect_writes, now
 from webapp.db.failures import database_is_away
@@ -45,6 +44,7 @@ from webapp.http.views import (
     check_ids,
     check_json_request,
     is_for_programs,
+    previous_page,
     receive_body,
     redirect_to,
     wants_json,
@@ -58,13 +58,13 @@ VISIT_INTERVAL = timedelta(minutes=5)
 
 def start_session(user: User, *, is_renewed: bool = False) -> None:
     """Sign the user in, in this browser; commits. `is_renewed`: in place of the session that changed credentials."""
-    waiting = session.get(identities.PENDING_LINK)
+    pending = session.get(identities.PENDING_LINK)
     session.clear()  # a CSRF token from before signing in must not outlive it
     session.permanent = True
     days = app_settings().session_max_days
     agent, address = request.headers.get("User-Agent", ""), request.remote_addr or ""
     row, secret = sessions.begin(user, user_agent=agent, address=address, days=days)
-    identities.link_waiting(user, waiting)
+    identities.link_pending(user, pending)
     g.identity = session_identity(user, row, secret)
     login_user(g.identity)
     if is_renewed:
@@ -132,7 +132,6 @@ def init_auth(app: Flask) -> None:
     login.request_loader(_from_token)
     app.before_request(_admit)
     init_visits(app)
-    init_first_account(app)
     throttle.init_throttle(app)
 
 
@@ -220,8 +219,7 @@ def _redirect_to_login() -> Response:
         return redirect_to(_login_address(request.full_path.rstrip("?")), 401)
     # A fragment of a page cannot become the login page, so the whole page goes there; and a form is filled in again.
     flash(N_("You have been signed out. Sign in to go on."))
-    page = urlsplit(request.headers.get("HX-Current-URL") or request.referrer or "")
-    return redirect_to(_login_address(page.path + ("?" + page.query if page.query else "")), 401)
+    return redirect_to(_login_address(previous_page()), 401)
 
 
 def _login_address(next_url: str) -> str:

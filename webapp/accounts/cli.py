@@ -8,7 +8,7 @@ from webapp.accounts import deletion, second_factor, service, tokens
 from webapp.accounts.models import User
 from webapp.accounts.schemas import MAX_TOKEN_DAYS, NewToken, Registration, UserChanges
 from webapp.accounts.scopes import SCOPES, Scope
-from webapp.accounts.site import first_account
+from webapp.accounts.site import setup_token
 from webapp.db.base import db, write_transaction
 from webapp.http.validation import MAX_ID
 
@@ -34,7 +34,7 @@ def create_user(email: str, password: str, name: str, admin: bool) -> None:
 @users.command("setup-token")
 def show_setup_token() -> None:
     """Print the token needed to create the first account while other machines can reach the site."""
-    click.echo(first_account().token)
+    click.echo(setup_token())
 
 
 @users.command("list")
@@ -89,7 +89,7 @@ def reset_two_step(email: str) -> None:
 def delete_user(email: str) -> None:
     """Delete an account and everything in it, permanently."""
     with write_transaction():
-        deletion.end(service.find_user(email).user_id)
+        deletion.delete_now(service.find_user(email).user_id)
 
 
 @api_tokens.command("create")

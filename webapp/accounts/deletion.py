@@ -37,7 +37,7 @@ def close(user_id: int, password: str) -> str:
     return secret
 
 
-def keep(user_id: int) -> None:
+def cancel(user_id: int) -> None:
     """Restore the account as it was; sessions from before stay ended. Raises Conflict once deleting has begun."""
     if not rows_changed(delete(AccountDeletion).where(AccountDeletion.user_id == user_id, *service.IS_REVERSIBLE)):
         raise Conflict("This account is already being deleted.")
@@ -51,10 +51,10 @@ def keep(user_id: int) -> None:
 def delete_account(user_id: int, password: str) -> None:
     """Delete the account and everything in it, for good. Raises Invalid, and Conflict for the last admin."""
     service.prove_password(user_id, password)
-    end(user_id)
+    delete_now(user_id)
 
 
-def end(user_id: int) -> None:
+def delete_now(user_id: int) -> None:
     """Delete an account at once: here or, if it is large, by a job. Raises Conflict for the last admin, NotFound."""
     if sum(count for _, count in count_account_data.send(None, user_id=user_id)) <= SMALL_ACCOUNT:
         service.delete_user(user_id)
@@ -67,14 +67,14 @@ def end(user_id: int) -> None:
     db.session.execute(delete(AccountDeletion).where(AccountDeletion.user_id == user_id))
     signals.account_closed.send(None, user_id=user_id)
     _add(user_id, now())
-    begin(user_id)
+    begin_due(user_id)
 
 
 def pending_deletion(user_id: int) -> AccountDeletion | None:
     return db.session.scalar(_select_pending(user_id))
 
 
-def begin(user_id: int) -> bool:
+def begin_due(user_id: int) -> bool:
     """Begin to delete an account that is due, so that it cannot be restored; return whether to go ahead."""
     row = db.session.scalar(_select_pending(user_id).with_for_update())
     if row is None or row.due_at > now():

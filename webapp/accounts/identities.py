@@ -70,9 +70,9 @@ def find_claim(claims: Mapping[str, Any], name: str) -> Any:
     """Return the claim of a name; one with points in its name may be within others: `realm_access.roles`."""
     if name in claims:
         return claims[name]
-    first, point, rest = name.partition(".")
-    inner = claims.get(first)
-    return find_claim(inner, rest) if point and isinstance(inner, Mapping) else None
+    inner = (key for key, value in claims.items() if name.startswith(f"{key}.") and isinstance(value, Mapping))
+    found = (find_claim(claims[key], name.removeprefix(f"{key}.")) for key in inner)
+    return next((value for value in found if value is not None), None)
 
 
 def _texts(value: Any) -> list[str]:
@@ -205,12 +205,12 @@ def _email_unverified() -> Forbidden:
     )
 
 
-PENDING_LINK = "link_waiting"
+PENDING_LINK = "link_pending"
 """Whom a provider vouched for in this browser, kept in its session until they sign in."""
 SECONDS = 600
 
 
-def wait(provider_claims: ProviderClaims) -> None:
+def remember_claims(provider_claims: ProviderClaims) -> None:
     """Keep somebody until they sign in, for ten minutes."""
     session[PENDING_LINK] = {
         "issuer": provider_claims.issuer,
@@ -220,10 +220,10 @@ def wait(provider_claims: ProviderClaims) -> None:
     }
 
 
-def link_waiting(user: User, waiting: dict[str, Any] | None) -> None:
+def link_pending(user: User, pending: dict[str, Any] | None) -> None:
     """Link whoever waited to the account that has just been signed in to, if it is the one with their address."""
-    if not waiting or time.time() - waiting["at"] >= SECONDS or spelling(waiting["email"]) != user.email:
+    if not pending or time.time() - pending["at"] >= SECONDS or spelling(pending["email"]) != user.email:
         return
-    if _user_of_identity(ProviderClaims(waiting["issuer"], waiting["subject"])) is None:
-        _remember(user, waiting["issuer"], waiting["subject"])
+    if _user_of_identity(ProviderClaims(pending["issuer"], pending["subject"])) is None:
+        _remember(user, pending["issuer"], pending["subject"])
         user.email_verified_at = user.email_verified_at or now()

@@ -8,7 +8,7 @@ from authlib.integrations.flask_client import FlaskOAuth2App
 from authlib.integrations.requests_client import OAuth2Session
 from joserfc import jwt
 from joserfc.errors import BadSignatureError, UnsupportedAlgorithmError
-from joserfc.jwk import KeySet, OctKey
+from joserfc.jwk import JWKRegistry, KeySet, OctKey
 from joserfc.jws import JWSRegistry
 from requests import PreparedRequest
 from requests.adapters import HTTPAdapter
@@ -19,7 +19,7 @@ from webapp.network import http_client
 from webapp.network.outbound import RequestFailed, RequestRefused
 
 SECONDS = 10.0
-MOST = 1_000_000
+MAX_BYTES = 1_000_000
 """The most bytes of an answer; a long list of groups is some 20 kB."""
 _BASIC, _POST = "client_secret_basic", "client_secret_post"
 
@@ -40,7 +40,7 @@ class _Transport(HTTPAdapter):
                 body=body.encode() if isinstance(body, str) else body,
                 headers=headers | {"Accept-Encoding": "identity"},
                 seconds=SECONDS,
-                most=MOST,
+                most=MAX_BYTES,
                 allowed=None,
             )
         except (RequestFailed, RequestRefused) as error:
@@ -60,6 +60,14 @@ class _Session(OAuth2Session):  # type: ignore[misc]
         self.max_redirects = 3
         for scheme in ("https://", "http://"):
             self.mount(scheme, _Transport())
+
+
+def _is_key(key: Any) -> bool:
+    try:
+        JWKRegistry.import_key(key)
+    except Exception:  # KeyError, and those of two libraries
+        return False
+    return True
 
 
 class OidcClient(FlaskOAuth2App):  # type: ignore[misc]
@@ -86,6 +94,10 @@ class OidcClient(FlaskOAuth2App):  # type: ignore[misc]
             for name in ("_loaded_at", "jwks"):
                 self.server_metadata.pop(name, None)
             return super().parse_id_token(token, nonce, **more)
+
+    def fetch_jwk_set(self, force: bool = False) -> Any:
+        """Return the provider's keys, without those that are not known here (of brainpool curves, for example)."""
+        return {"keys": list(filter(_is_key, super().fetch_jwk_set(force)["keys"]))}
 
     def userinfo(self, **more: Any) -> Any:
         """Return the claims of the userinfo endpoint."""

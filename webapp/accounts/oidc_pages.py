@@ -10,7 +10,7 @@ from webapp.accounts import auth, groups, identities, signals
 from webapp.accounts.auth import public, writes
 from webapp.accounts.identities import ProviderClaims, find_claim, find_email
 from webapp.accounts.password_check_pages import complete_sign_in
-from webapp.accounts.site import first_account
+from webapp.accounts.site import needs_setup_token
 from webapp.config import ConfigError, Settings
 from webapp.db.base import db
 from webapp.errors import Forbidden, Unavailable, reason, require
@@ -100,7 +100,7 @@ def callback() -> ViewResult:
     except Forbidden as error:
         db.session.rollback()
         if isinstance(error, identities.UnprovenIdentity):
-            identities.wait(provider_claims)
+            identities.remember_claims(provider_claims)
         return _show_refusal(error.detail), 403
     answer = complete_sign_in(user, next_url)
     if provider_claims.groups is None:  # after a new session has begun
@@ -130,7 +130,7 @@ def _may_register(provider_claims: ProviderClaims) -> bool:
     """
     settings = app_settings()
     is_admin = bool(settings.oidc_admin_group) and settings.oidc_admin_group in (provider_claims.groups or ())
-    return settings.oidc_create and (is_admin or not first_account().needs_token())
+    return settings.oidc_create and (is_admin or not needs_setup_token())
 
 
 def _client() -> Any:

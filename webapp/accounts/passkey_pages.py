@@ -7,7 +7,7 @@ from flask import Response, render_template, request, session, url_for
 from webapp.accounts import auth, passkeys, service
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.auth import current_user_id, password_required, public
-from webapp.accounts.passkeys import Place
+from webapp.accounts.passkeys import RelyingParty
 from webapp.accounts.password_check_pages import complete_sign_in
 from webapp.db.base import db
 from webapp.errors import Conflict
@@ -27,7 +27,7 @@ def options() -> ViewResult:
     auth.count_attempt("passkey", "")
     challenge = passkeys.new_challenge()
     session[CHALLENGE] = challenge
-    return Response(passkeys.options_to_sign_in(_place(), challenge), mimetype="application/json")
+    return Response(passkeys.options_to_sign_in(_relying_party(), challenge), mimetype="application/json")
 
 
 @blueprint.post("/login/passkey")
@@ -38,7 +38,7 @@ def sign_in() -> ViewResult:
     auth.count_attempt("passkey", "")
     next_url = auth.safe_next(request.args.get("next"))
     challenge = str(session.pop(CHALLENGE, ""))
-    user = passkeys.recognise(request.form.get("credential", ""), _place(), challenge)
+    user = passkeys.recognise(request.form.get("credential", ""), _relying_party(), challenge)
     db.session.commit()
     auth.reset_attempts("passkey", "")
     return complete_sign_in(user, next_url, has_two_steps=False)
@@ -62,7 +62,7 @@ def add() -> ViewResult:
     """Keep the passkey the browser created."""
     challenge = str(session.pop(CHALLENGE, ""))
     name = request.form.get("name", "")
-    passkey = passkeys.add(current_user_id(), name, request.form.get("credential", ""), _place(), challenge)
+    passkey = passkeys.add(current_user_id(), name, request.form.get("credential", ""), _relying_party(), challenge)
     return commit_and_redirect(url_for(".index"), _("“%(name)s” can sign you in from now on.", name=passkey.name))
 
 
@@ -81,9 +81,9 @@ def remove(passkey_id: int) -> ViewResult:
     )
 
 
-def _place() -> Place:
+def _relying_party() -> RelyingParty:
     origin = f"{request.scheme}://{request.host}"
-    return Place(domain=urlsplit(origin).hostname or "", origin=origin)
+    return RelyingParty(domain=urlsplit(origin).hostname or "", origin=origin)
 
 
 def _failure_page(reason: str) -> str:
@@ -94,7 +94,7 @@ def _new(problem: str = "") -> str:
     user = service.get_user(current_user_id())
     try:
         challenge = passkeys.new_challenge()
-        options = passkeys.options_to_add(user, _place(), challenge)
+        options = passkeys.options_to_add(user, _relying_party(), challenge)
         session[CHALLENGE] = challenge
     except Conflict as error:
         options, problem = "", error.detail

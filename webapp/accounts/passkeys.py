@@ -25,8 +25,8 @@ _FAILED = "The passkey could not be used. Try again, or sign in with your passwo
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The place where a passkey is used: the site's domain, and its address as the browser gives it."""
+class RelyingParty:
+    """This site as passkeys know it: its domain, and its origin as the browser gives it."""
 
     domain: str
     origin: str
@@ -39,7 +39,7 @@ def new_challenge() -> str:
     return challenge
 
 
-def options_to_add(user: User, place: Place, challenge: str) -> str:
+def options_to_add(user: User, site: RelyingParty, challenge: str) -> str:
     """Return what the browser is asked to create, as JSON. Raises Conflict if there are already too many."""
     import webauthn  # noqa: PLC0415  (see above, as in all that follow)
     from webauthn.helpers import structs  # noqa: PLC0415
@@ -48,7 +48,7 @@ def options_to_add(user: User, place: Place, challenge: str) -> str:
     if len(existing) >= MAX_PASSKEYS:
         raise Conflict("You already have %(most)s passkeys. Remove one first.", most=MAX_PASSKEYS)
     options = webauthn.generate_registration_options(
-        rp_id=place.domain,
+        rp_id=site.domain,
         rp_name=SITE,
         user_id=_handle(user.user_id),
         user_name=user.email,
@@ -63,7 +63,7 @@ def options_to_add(user: User, place: Place, challenge: str) -> str:
     return webauthn.options_to_json(options)
 
 
-def add(user_id: int, name: str, credential: str, place: Place, challenge: str) -> Passkey:
+def add(user_id: int, name: str, credential: str, site: RelyingParty, challenge: str) -> Passkey:
     """Keep the passkey a browser created. Raises Invalid."""
     import webauthn  # noqa: PLC0415
 
@@ -72,8 +72,8 @@ def add(user_id: int, name: str, credential: str, place: Place, challenge: str) 
         registration = webauthn.verify_registration_response(
             credential=_parse(credential),
             expected_challenge=challenge.encode(),
-            expected_rp_id=place.domain,
-            expected_origin=place.origin,
+            expected_rp_id=site.domain,
+            expected_origin=site.origin,
             require_user_verification=True,
         )
     except Exception as error:  # the library raises many kinds for what a browser, or somebody else, sends
@@ -97,20 +97,20 @@ def add(user_id: int, name: str, credential: str, place: Place, challenge: str) 
     return passkey
 
 
-def options_to_sign_in(place: Place, challenge: str) -> str:
+def options_to_sign_in(site: RelyingParty, challenge: str) -> str:
     """Return what the browser is asked to sign, as JSON; it offers whatever passkeys of this site it knows."""
     import webauthn  # noqa: PLC0415
     from webauthn.helpers import structs  # noqa: PLC0415
 
     options = webauthn.generate_authentication_options(
-        rp_id=place.domain,
+        rp_id=site.domain,
         challenge=challenge.encode(),
         user_verification=structs.UserVerificationRequirement.REQUIRED,
     )
     return webauthn.options_to_json(options)
 
 
-def recognise(credential: str, place: Place, challenge: str) -> User:
+def recognise(credential: str, site: RelyingParty, challenge: str) -> User:
     """Return the user whose passkey signed the challenge. Raises Unauthenticated, also for a copied passkey."""
     import webauthn  # noqa: PLC0415
     from webauthn.helpers import base64url_to_bytes  # noqa: PLC0415
@@ -126,8 +126,8 @@ def recognise(credential: str, place: Place, challenge: str) -> User:
         verification = webauthn.verify_authentication_response(
             credential=assertion,
             expected_challenge=challenge.encode(),
-            expected_rp_id=place.domain,
-            expected_origin=place.origin,
+            expected_rp_id=site.domain,
+            expected_origin=site.origin,
             credential_public_key=passkey.public_key,
             credential_current_sign_count=passkey.sign_count,
             require_user_verification=True,

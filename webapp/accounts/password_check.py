@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from flask import Response, request
 from redis.exceptions import RedisError
@@ -15,7 +15,7 @@ from webapp.db.base import now
 from webapp.db.encryption import seal, unseal
 from webapp.errors import Forbidden
 from webapp.extensions import redis
-from webapp.http.views import redirect_to, wants_json
+from webapp.http.views import previous_page, redirect_to, wants_json
 
 PROOF_DURATION = timedelta(minutes=30)
 NEW_PASSWORD, CONFIRM, CONTINUE = "/new-password", "/confirm", "/confirm/continue"
@@ -32,7 +32,7 @@ def next_step(view: Callable[..., Any], identity: Identity | None, access: str) 
         return None
     if identity.must_change_password and request.path != NEW_PASSWORD:
         return _interrupt_until_passed(NEW_PASSWORD, "", "Change the password that you were given first.")
-    if not getattr(view, "recently_proved", False):
+    if not getattr(view, "password_required", False):
         return None
     if identity.proved_at is not None and now() - identity.proved_at < PROOF_DURATION:
         return None
@@ -50,9 +50,8 @@ def _return_url(user_id: int, *, keeps_form: bool) -> str:
     """Return where to go on afterwards: with the form that was sent, or else at its page, to send it again."""
     if request.method == "GET":
         return request.full_path.rstrip("?")
-    referer = urlsplit(request.headers.get("Referer", ""))
-    page = "" if referer.netloc != request.host else referer.path + (f"?{referer.query}" if referer.query else "")
     key = store_form(user_id) if keeps_form else ""
+    page = previous_page()
     return f"{request.script_root}{CONTINUE}?{urlencode({'form': key, 'page': page})}" if key else page
 
 

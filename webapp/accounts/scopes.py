@@ -8,7 +8,7 @@ from webapp.i18n.marks import N_
 Scope = Literal["read", "chat", "memory", "write", "mcp_read", "mcp", "mcp_write", "mcp_schedules", "admin"]
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
-WORDS: dict[Scope, str] = N_(
+SCOPE_LABELS: dict[Scope, str] = N_(
     {
         "read": "Read everything that is yours",
         "chat": "Read and write conversations",

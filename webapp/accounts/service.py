@@ -27,7 +27,7 @@ from webapp.db.base import db, now
 from webapp.db.conflicts import insert_unless_taken
 from webapp.db.text_search import contains_words
 from webapp.errors import Conflict, Forbidden, Invalid, Unauthenticated, require
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_rows
 from webapp.http.validation import Page
 from webapp.i18n import dates
 
@@ -197,12 +197,11 @@ def delete_user(user_id: int) -> None:
 
 def list_users(query: UserQuery) -> Page[User]:
     """Return a page of all accounts, or of those with some letters in address or name; oldest first. Raises Invalid."""
-    keyset = Keyset("users", query, int)
     statement = select(User)
     if query.q:
         in_email = User.email.contains(query.q.lower(), autoescape=True)
         statement = statement.where(or_(in_email, contains_words(User.name, query.q)))
-    return read_page(keyset, statement, User.user_id, newest_first=False).map(lambda row: row.User)
+    return read_rows("users", query, statement, User.user_id, newest_first=False)
 
 
 def update_user(user_id: int, changes: UserChanges) -> User:

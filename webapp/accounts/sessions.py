@@ -12,7 +12,7 @@ from webapp.db.base import add_row, db, now, rows_changed
 from webapp.db.columns import Timestamp
 from webapp.db.encryption import digest_of
 from webapp.errors import NotFound
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_rows
 from webapp.http.validation import Page, PageQuery
 
 MAX_SECRET = 100
@@ -57,13 +57,12 @@ def _by_hash() -> Select[User, UserSession]:
 
 def list_sessions(user_id: int, query: PageQuery) -> Page[UserSession]:
     """Return a page of a user's sessions that can be used, newest first. Raises Invalid for another list's cursor."""
-    keyset = Keyset("sessions", query, int, scope=user_id)
     statement = (
         select(UserSession)
         .join(User, User.user_id == UserSession.user_id)
         .where(UserSession.user_id == user_id, *active_sessions(now()))
     )
-    return read_page(keyset, statement, UserSession.session_id).map(lambda row: row.UserSession)
+    return read_rows("sessions", query, statement, UserSession.session_id, scope=user_id)
 
 
 def end(user_id: int, session_id: int) -> None:

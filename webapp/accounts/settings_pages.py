@@ -13,10 +13,10 @@ from webapp.accounts.pages import blueprint as blueprint
 from webapp.accounts.password_check_pages import PASSWORD_LABELS
 from webapp.accounts.preferences import THEMES
 from webapp.accounts.schemas import AccountChanges, NewToken, PasswordChange, SettingsChanges
-from webapp.accounts.scopes import WORDS as SCOPE_WORDS
+from webapp.accounts.scopes import SCOPE_LABELS
 from webapp.db.base import db
-from webapp.errors import Conflict, Invalid
-from webapp.http.forms import on_form, read_form, require_version, sentences, validate
+from webapp.errors import Invalid
+from webapp.http.forms import on_form, read_form, require_version, validate
 from webapp.http.validation import PageQuery
 from webapp.http.views import ViewResult, absolute, commit_and_redirect, pop_values, show_once, wants_partial
 from webapp.i18n.marks import N_
@@ -74,6 +74,17 @@ def appearance() -> ViewResult:
     return response
 
 
+def _personalisation(errors: dict[str, str] | None = None) -> str:
+    stored = _personal()
+    posted = {"custom_instructions": request.form.get("custom_instructions", ""), **_switches()}
+    values = posted if errors else stored
+    return render_template("accounts/personalisation.html", errors=errors or {}, stored=stored, values=values)
+
+
+def _switches() -> dict[str, bool]:
+    return {name: name in request.form.getlist("on") for name in SWITCHES}
+
+
 @blueprint.get("/settings/personalisation")
 def personalisation() -> ViewResult:
     """Show what every reply is told, and what memory may do."""
@@ -81,17 +92,12 @@ def personalisation() -> ViewResult:
 
 
 @blueprint.post("/settings/personalisation")
+@on_form(_personalisation, INSTRUCTION_LABELS, otherwise="custom_instructions")
 def personalise() -> ViewResult:
     """Change the instructions and the switches."""
-    switches = {name: name in request.form.getlist("on") for name in SWITCHES}
-    try:
-        require_version(_personal())
-        changes = read_form(SettingsChanges).model_copy(update=switches)
-        service.update_account(current_user_id(), AccountChanges(settings=changes))
-    except (Invalid, Conflict) as error:
-        errors = sentences(error, INSTRUCTION_LABELS, otherwise="custom_instructions")
-        instructions = request.form.get("custom_instructions", "")
-        return _personalisation(errors, custom_instructions=instructions, **switches), error.status
+    require_version(_personal())
+    changes = read_form(SettingsChanges).model_copy(update=_switches())
+    service.update_account(current_user_id(), AccountChanges(settings=changes))
     return commit_and_redirect(url_for(".personalisation"), _("Saved."))
 
 
@@ -121,7 +127,7 @@ def _tokens(errors: dict[str, str] | None = None, *, new_token: Any = None) -> s
         chosen=request.form.getlist("scopes"),
         new_token=new_token,
         tokens=tokens.list_tokens(current_user_id()),
-        scopes=SCOPE_WORDS,
+        scopes=SCOPE_LABELS,
     )
 
 
@@ -191,13 +197,6 @@ def _general(errors: dict[str, str] | None = None, *, name: str | None = None) -
         errors=errors or {},
         name=account.name if name is None else name,
         verified=account.email_verified_at is not None,
-    )
-
-
-def _personalisation(errors: dict[str, str] | None = None, **values: Any) -> str:
-    stored = _personal()
-    return render_template(
-        "accounts/personalisation.html", errors=errors or {}, stored=stored, values={**stored, **values}
     )
 
 

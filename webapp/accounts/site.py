@@ -1,19 +1,21 @@
 """The settings of the whole site, and its first account, which is the admin."""
 
 import base64
-import hashlib
 import hmac
 import ipaddress
 import logging
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import Flask, request
+from flask import current_app, request
 from sqlalchemy import select
 
 from webapp.accounts.models import SiteSetting, User
 from webapp.db.base import db
-from webapp.extensions import Part, app_settings
+from webapp.extensions import app_settings
+
+log = logging.getLogger(__name__)
 
 REGISTRATION_OPEN = "registration_open"
 SCHEDULES_PER_PERSON = "schedules_per_person"
@@ -51,46 +53,34 @@ def has_users() -> bool:
     return db.session.scalar(select(User.user_id).limit(1)) is not None
 
 
-log = logging.getLogger(__name__)
-
 GROUP, GROUPS = 4, 5
 
 
-class FirstAccount:
-    """The set-up token, which the first account takes from elsewhere than this machine."""
-
-    def __init__(self, app: Flask) -> None:
-        self._app = app
-        self._is_logged = False
-
-    @property
-    def token(self) -> str:
-        """Return the token of this installation, in groups that can be typed: 100 bits."""
-        digest = hmac.new(str(self._app.config["SECRET_KEY"]).encode(), b"first account", hashlib.sha256).digest()
-        letters = base64.b32encode(digest).decode().lower()
-        return "-".join(letters[start : start + GROUP] for start in range(0, GROUP * GROUPS, GROUP))
-
-    def needs_token(self) -> bool:
-        """Return whether the token is asked for in the current request; the first time that it is, log it."""
-        if is_local_request() or has_users():
-            return False
-        if not self._is_logged:
-            self._is_logged = True
-            log.warning("There is no account yet. The page of the first one asks for the set-up token %s", self.token)
-        return True
-
-    def is_right(self, secret: str) -> bool:
-        """Return whether this is the token, however it was spaced and capitalised."""
-        letters = "".join(ch for ch in secret.lower() if ch.isalnum())
-        return hmac.compare_digest(letters.encode(), self.token.replace("-", "").encode())
+def setup_token() -> str:
+    """Return the token that the first account takes from elsewhere than this machine: 100 bits, in groups to type."""
+    secret = str(current_app.config["SECRET_KEY"])
+    letters = base64.b32encode(hmac.digest(secret.encode(), b"first account", "sha256")).decode().lower()
+    return "-".join(letters[start : start + GROUP] for start in range(0, GROUP * GROUPS, GROUP))
 
 
-first_account: Part[FirstAccount] = Part("first_account")
+def needs_setup_token() -> bool:
+    """Return whether the set-up token is asked for in the current request; it is logged the first time."""
+    if is_local_request() or has_users():
+        return False
+    log_setup_token(setup_token())
+    return True
 
 
-def init_first_account(app: Flask) -> None:
-    """Prepare to ask for the set-up token."""
-    first_account.put(app, FirstAccount(app))
+@cache
+def log_setup_token(token: str) -> None:
+    """Tell the token to whoever can read the log, once a process."""
+    log.warning("There is no account yet. The page of the first one asks for the set-up token %s", token)
+
+
+def is_setup_token(text: str) -> bool:
+    """Return whether this is the set-up token, however it was spaced and capitalised."""
+    letters = "".join(ch for ch in text.lower() if ch.isalnum())
+    return hmac.compare_digest(letters.encode(), setup_token().replace("-", "").encode())
 
 
 _PROXY_HEADERS = ("X-Forwarded-For", "X-Real-IP", "Forwarded", "Via")

@@ -18,7 +18,7 @@ from webapp.errors import Unavailable
 
 SECONDS = 20.0
 """Seconds that the server may take for a reply, to its end."""
-MOST = 65_536
+MAX_BYTES = 65_536
 """The most bytes of a reply."""
 
 
@@ -42,7 +42,7 @@ class _Replies(io.RawIOBase):
 
     def await_next(self) -> None:
         """Begin the limits of the next reply."""
-        self._end, self._left = time.monotonic() + SECONDS, MOST
+        self._end, self._left = time.monotonic() + SECONDS, MAX_BYTES
 
     def readable(self) -> bool:
         """Return True."""

@@ -55,7 +55,7 @@ def reset_attempts(action: str, address: str, account: str) -> None:
         return
     pair, _ = _keys(action, address, account)
     for limit in _limits():
-        for counter in (current_app.extensions["throttle"], _local):
+        for counter in (_shared(), _local):
             try:
                 counter.clear(limit, *pair)
             except (RedisError, StorageError):

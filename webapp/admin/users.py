@@ -39,7 +39,7 @@ def delete(admin_id: int, user_id: int, typed_email: str) -> str:
     email = service.get_user(user_id).email
     if typed_email.strip().casefold() != email.casefold():
         raise Invalid.field("email", "does not belong to this account")
-    deletion.end(user_id)
+    deletion.delete_now(user_id)
     return email
 
 

@@ -16,7 +16,7 @@ from webapp.audit.actions import Action
 from webapp.audit.models import AuditEvent
 from webapp.db.base import after_commit, db, now, pending_actions, rows_changed
 from webapp.extensions import redis
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_rows
 from webapp.http.validation import Page, PageQuery
 
 Kind = Literal["person", "token", "service", "system", "visitor"]
@@ -93,11 +93,10 @@ def record(
 
 def list_events(user_id: int | None, query: PageQuery) -> Page[AuditEvent]:
     """Return a page of what was done to or read from an account (admins: any), newest first. Raises Invalid."""
-    keyset = Keyset("audit", query, int, scope=user_id)
     statement = select(AuditEvent)
     if user_id is not None:
         statement = statement.where(AuditEvent.user_id == user_id)
-    return read_page(keyset, statement, AuditEvent.event_id).map(lambda row: row.AuditEvent)
+    return read_rows("audit", query, statement, AuditEvent.event_id, scope=user_id)
 
 
 def purge(days: int) -> int:

@@ -2,7 +2,7 @@
 
 import re
 
-from webapp.accounts.scopes import WORDS
+from webapp.accounts.scopes import SCOPE_LABELS
 from webapp.audit.actions import Action
 from webapp.i18n.marks import N_, NN_
 from webapp.i18n.request_language import gettext, ngettext, values_in
@@ -83,7 +83,7 @@ REASONS: Forms = (
     N_("it failed for two days. %(reason)s"),
     *outbound.REASONS,
 )
-_RIGHTS = {words[:1].lower() + words[1:]: words for words in WORDS.values()}
+_RIGHTS = {words[:1].lower() + words[1:]: words for words in SCOPE_LABELS.values()}
 
 
 def describe_target(action: str, target: str) -> str:

@@ -176,7 +176,7 @@ def list_versions(message_id: Id) -> Versions:
     """List the versions of a message, oldest first."""
     return Versions(
         versions=[
-            Version(**MessageOut.of(row).model_dump(), is_current=row.superseded_by_id is None)
+            Version.of(row, is_current=row.superseded_by_id is None)
             for row in messages.versions_of(messages.get_message(current_user_id(), message_id))
         ]
     )

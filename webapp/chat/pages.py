@@ -107,7 +107,7 @@ def send(conversation_id: int) -> ViewResult:
 def news(conversation_id: int) -> ViewResult:
     """Return what was said elsewhere, or `remembered`, since a page that ends in `shown`; 204 if nothing."""
     if not wants_partial():
-        return redirect(place_of(conversation_id), 303)
+        return redirect(conversation_url(conversation_id), 303)
     conversation = get_conversation(current_user_id(), conversation_id)
     context = _newer_messages(conversation, parse_id(request.args.get("shown")))
     is_same = not context["messages"] and not context["redraw"]
@@ -147,7 +147,7 @@ def stop(conversation_id: int) -> ViewResult:
         return "", 204
     if reply_id is not None:
         _wait(reply_id)
-    return redirect(place_of(conversation_id, reply_id), 303)
+    return redirect(conversation_url(conversation_id, reply_id), 303)
 
 
 @blueprint.post("/turns/<int:message_id>/retry")
@@ -204,14 +204,14 @@ def launch_turn(turn: service.StartedTurn, *, is_new: bool = False, redraw: bool
     service.launch(turn)
     if not wants_partial():
         _wait(answer["assistant_message_id"])
-        return redirect(place_of(answer["conversation_id"], answer["user_message_id"]), 303)
+        return redirect(conversation_url(answer["conversation_id"], answer["user_message_id"]), 303)
     return _show_sent(turn.conversation, answer)
 
 
 def _show_sent(conversation: Conversation, answer: dict[str, Any]) -> Response:
     if answer["is_new"] or answer["redraw"]:
         response = make_response(render_conversation(conversation))
-        response.headers["HX-Push-Url" if answer["is_new"] else "HX-Replace-Url"] = place_of(
+        response.headers["HX-Push-Url" if answer["is_new"] else "HX-Replace-Url"] = conversation_url(
             conversation.conversation_id
         )
     else:
@@ -254,7 +254,8 @@ def _wait(reply_id: int) -> None:
         pass
 
 
-def place_of(conversation_id: int, message_id: int | None = None) -> str:
+def conversation_url(conversation_id: int, message_id: int | None = None) -> str:
+    """Return the URL of a conversation's page, at a message if one is given."""
     anchor = f"m-{message_id}" if message_id else None
     return url_for("conversations_pages.show", conversation_id=conversation_id, _anchor=anchor)
 

@@ -5,7 +5,7 @@ from typing import Any
 from flask import redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id
-from webapp.chat.pages import place_of
+from webapp.chat.pages import conversation_url
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges
 from webapp.conversations.service import get_conversation, update_conversation
@@ -44,7 +44,7 @@ def own_parameters(conversation: Conversation | None) -> Parameters:
     return Parameters.of(conversation.parameters) if conversation else remembered_parameters()
 
 
-def place(conversation: Conversation | None) -> str:
+def parameters_url(conversation: Conversation | None) -> str:
     """Return the URL where they are changed."""
     return url_for("parameter_pages.show", conversation_id=conversation.conversation_id if conversation else None)
 
@@ -82,14 +82,14 @@ def choose(conversation_id: int | None = None) -> ViewResult:
             return _render_parameters(conversation, once=_changed_parameters(parameters, before))
     except Invalid as error:
         return _render_parameters(conversation, _field_errors(error)), 422
-    next_place = url_for("conversations_pages.new")
+    next_url = url_for("conversations_pages.new")
     if conversation is not None:
-        next_place = place_of(conversation.conversation_id)
+        next_url = conversation_url(conversation.conversation_id)
         changes = ConversationChanges(parameters=parameters)
         conversation = update_conversation(current_user_id(), conversation.conversation_id, changes)
     remember_parameters(parameters)
     db.session.commit()
-    return _render_parameters(conversation, parameters=parameters) if wants_partial() else redirect(next_place, 303)
+    return _render_parameters(conversation, parameters=parameters) if wants_partial() else redirect(next_url, 303)
 
 
 def _chosen_for(conversation_id: int | None) -> Conversation | None:
@@ -155,4 +155,6 @@ def _target(conversation: Conversation | None) -> Target | None:
     return target_of(model_id)
 
 
-blueprint.add_globals(own_parameters=own_parameters, parameters_in_words=parameter_summary, parameters_place=place)
+blueprint.add_globals(
+    own_parameters=own_parameters, parameters_in_words=parameter_summary, parameters_url=parameters_url
+)

@@ -82,7 +82,7 @@ class ChatRequest(Input):
     spans: Spans = []
     file_ids: FileIds = []
     conversation_id: Id | None = Field(None, description="Without one, a new conversation is created.")
-    space_id: Id | None = None
+    space_id: Id | None = Field(None, description="Of the new conversation, or the one it is in.")
     context: JsonObject | None = Field(None, description="Anything the client wants to keep with the message.")
     model: Line | None = Field(None, max_length=200)
     parameters: ReplyParameters | None = Field(None, description=MESSAGE_ONLY)

@@ -73,7 +73,7 @@ def start_turn(
     is_followed: bool = False,
 ) -> StartedTurn:
     """Add a user message and the reply to be written; one that `is_followed` is not unread. Raises NotFound, TooMany
-    past a quota, Invalid for an unknown model, Unavailable when no more turns are taken."""
+    past a quota, Invalid for an unknown model or another space, Unavailable when no more turns are taken."""
     runtime().runner.require_room()
     existing = None if conversation_id is None else get_conversation(user_id, conversation_id, lock=True)
     usage.require_room(user_id)
@@ -84,6 +84,8 @@ def start_turn(
         fields = new or NewConversation()
         conversation = create_conversation(user_id, fields, messages=2, first_words=content, is_followed=is_followed)
     else:
+        if new and new.space_id not in (None, existing.space_id):
+            raise Invalid.field("space_id", "is not that of the conversation")
         parent_id, conversation = messages.last_message_id(existing.conversation_id), existing
         if is_followed:
             conversation.seen_at = None

@@ -10,7 +10,7 @@ from webapp.accounts.auth import current_user_id
 from webapp.chat import opening_messages, service
 from webapp.chat.api import limit_turns
 from webapp.chat.models import PipelineStep
-from webapp.chat.pages import launch_turn, place_of
+from webapp.chat.pages import conversation_url, launch_turn
 from webapp.chat.schemas import ToolDecision
 from webapp.chat.tool_answers import answer, send_decision
 from webapp.conversations import message_views, messages
@@ -43,7 +43,7 @@ def restore(message_id: int, version_id: int) -> ViewResult:
     restored = service.restore_version(current_user_id(), message_id, version_id)
     db.session.commit()
     if not wants_partial():
-        return redirect(place_of(restored.conversation_id, restored.message_id), 303)
+        return redirect(conversation_url(restored.conversation_id, restored.message_id), 303)
     conversation = get_conversation(current_user_id(), restored.conversation_id)
     return render_conversation(conversation, switched_to=restored.message_id)
 

@@ -57,11 +57,8 @@ def get_conversation(conversation_id: Id, query: ConversationLimit) -> Conversat
     """A conversation with its newest messages."""
     row = service.get_conversation(current_user_id(), conversation_id)
     page = messages.list_messages(row.conversation_id, MessagesQuery(limit=query.limit))
-    return ConversationWithMessages(
-        **ConversationOut.of(row).model_dump(),
-        messages=[MessageOut.of(message) for message in page.items],
-        messages_cursor=page.next_cursor,
-    )
+    items = [MessageOut.of(message) for message in page.items]
+    return ConversationWithMessages.of(row, messages=items, messages_cursor=page.next_cursor)
 
 
 @blueprint.put("/conversations/<int:conversation_id>")

@@ -12,7 +12,7 @@ from webapp.conversations.schemas import ConversationChanges, ConversationQuery,
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
 from webapp.http.forms import first_sentence, read_form, sentences
-from webapp.http.validation import parse_id
+from webapp.http.validation import parse_id, valid_fields
 from webapp.http.views import (
     PageBlueprint,
     ViewResult,
@@ -180,16 +180,8 @@ def _problem_sentence(error: DomainError) -> Any:
 
 def _query() -> ConversationQuery:
     """Return the filters in the URL; nonsensical ones are left out."""
-    return ConversationQuery(
-        q=request.args.get("q", "")[:200].strip() or None,
-        archived=request.args.get("archived") in ("1", "True", "true"),
-        space_id=_id("space_id"),
-        folder_id=_id("folder_id"),
-        tag=request.args.get("tag", "")[:50].strip() or None,
-        is_pinned=True if request.args.get("is_pinned") in ("1", "True", "true") else None,
-        cursor=requested_cursor(),
-        limit=PAGE_LENGTH,
-    )
+    values = {name: value for name, value in request.args.items() if value.strip()}
+    return valid_fields(ConversationQuery, {**values, "cursor": requested_cursor(), "limit": PAGE_LENGTH})
 
 
 def _filters(query: ConversationQuery) -> dict[str, Any]:
@@ -198,4 +190,4 @@ def _filters(query: ConversationQuery) -> dict[str, Any]:
 
 
 def _id(name: str) -> int | None:
-    return parse_id(request.values.get(name, ""))
+    return parse_id(request.form.get(name))

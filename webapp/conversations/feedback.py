@@ -11,7 +11,7 @@ from webapp.conversations.models import Conversation, Message, MessageFeedback
 from webapp.conversations.schemas import FeedbackCount, NewFeedback, ReadableFeedback
 from webapp.db.base import db, delete_row, get_or_raise, now
 from webapp.errors import Conflict, require
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_page
 from webapp.http.validation import Page, PageQuery
 
 AUDIT_INTERVAL = 3_600
@@ -70,14 +70,13 @@ def counts(days: int) -> list[FeedbackCount]:
 
 def readable(query: PageQuery) -> Page[ReadableFeedback]:
     """Return what people let admins read, newest first; a reply's owner is told of each reading. Raises Invalid."""
-    keyset = Keyset("readable feedback", query, int)
     statement = (
         select(MessageFeedback, Message.content)
         .join(Message, Message.message_id == MessageFeedback.message_id)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .where(MessageFeedback.may_read, Conversation.deleted_at.is_(None))
     )
-    page = read_page(keyset, statement, MessageFeedback.message_id)
+    page = read_page("readable feedback", query, statement, MessageFeedback.message_id)
     for row, *_ in page.items:
         audit.record(row.user_id, Action.ADMIN_LOOKED, f"reply {row.message_id}", once_in=AUDIT_INTERVAL)
     return page.map(lambda item: ReadableFeedback.from_row(item[0], reply=item[1]))

@@ -6,7 +6,7 @@ from webapp.conversations.models import Conversation, Folder
 from webapp.conversations.schemas import FolderFields, FolderOut
 from webapp.db.base import add_row, count_rows, db, delete_row, own_row
 from webapp.errors import Conflict, require
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_page
 from webapp.http.validation import Page, PageQuery
 
 MAX_FOLDERS = 500
@@ -53,8 +53,8 @@ def delete_folder(user_id: int, folder_id: int) -> None:
 
 def list_folders(user_id: int, query: PageQuery) -> Page[FolderOut]:
     """Return the user's folders by name, with their numbers of conversations. Raises Invalid for a foreign cursor."""
-    keyset = Keyset("folders", query, str, int, scope=user_id)
-    page = read_page(keyset, _count_conversations(user_id), Folder.name, Folder.folder_id, newest_first=False)
+    statement, key = _count_conversations(user_id), (Folder.name, Folder.folder_id)
+    page = read_page("folders", query, statement, *key, scope=user_id, newest_first=False)
     return page.map(lambda row: folder_response(row[0], row[1]))
 
 

@@ -6,7 +6,7 @@ from functools import cache, partial
 from typing import Any
 
 from markupsafe import Markup
-from sqlalchemy import ColumnElement, CompoundSelect, Select, false, or_, select, union
+from sqlalchemy import ColumnElement, CompoundSelect, Select, and_, false, or_, select, union
 from sqlalchemy.orm import with_expression
 from sqlalchemy.sql.base import ExecutableOption
 
@@ -18,7 +18,7 @@ from webapp.conversations.service import owned_conversations
 from webapp.db.base import db
 from webapp.db.index_hints import Statement
 from webapp.db.text_search import contains_words
-from webapp.http.paging import EPOCH, Keyset
+from webapp.http.paging import EPOCH, Keyset, comes_after
 from webapp.http.validation import Page
 from webapp.i18n.request_language import gettext as _
 from webapp.markdown.rendering import without_markup
@@ -95,16 +95,11 @@ def _after_position(statement: Statement, position: tuple[Any, ...] | None, *, p
     if position is None:
         return statement.order_by(*order)
     *pinned, moment, last_id = position
-    later = or_(
-        Conversation.updated_at < moment,
-        (Conversation.updated_at == moment) & (Conversation.conversation_id < last_id),
-    )
+    later = comes_after((Conversation.updated_at, Conversation.conversation_id), (moment, last_id))
     if any(pinned):
         later = or_(Conversation.is_pinned == false(), later)
     elif pinned_first:
-        statement = statement.where(Conversation.is_pinned == false(), Conversation.updated_at <= moment)
-    else:
-        statement = statement.where(Conversation.updated_at <= moment)
+        later = and_(Conversation.is_pinned == false(), later)
     return statement.where(later).order_by(*order)
 
 

@@ -1,6 +1,6 @@
 """Requests and responses for conversations, messages and ratings of replies."""
 
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, Field
 
@@ -149,13 +149,15 @@ class ConversationOut(Output):
     uses_web: bool = False
 
     @classmethod
-    def of(cls, row: Conversation) -> "ConversationOut":
+    def of(cls, row: Conversation, **more: Any) -> Self:
+        """Return a conversation, with the rest of a longer response as `more`."""
         return cls.from_row(
             row,
             is_archived=bool(row.is_archived),
             metadata=row.extra,
             journey=slug_of(row.journey_id),
             parameters=Parameters.of(row.parameters) if row.parameters else None,
+            **more,
         )
 
 
@@ -184,12 +186,14 @@ class MessageOut(Output):
     is_tainted: bool = Field(False, description="Whether others' words are in it or, of a reply, were in its prompt.")
 
     @classmethod
-    def of(cls, row: Message) -> "MessageOut":
+    def of(cls, row: Message, **more: Any) -> Self:
+        """Return a message, with the rest of a longer response as `more`."""
         return cls.from_row(
             row,
             id=row.message_id,
             error=row.error_detail,
             spans=[SpanOut(start=start, end=end, origin=origin) for start, end, origin in row.provenance],
+            **more,
         )
 
 

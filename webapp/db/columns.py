@@ -24,6 +24,10 @@ class Timestamp(TypeDecorator[datetime]):
     impl = DateTime().with_variant(mysql.TIMESTAMP(fsp=6), "mysql", "mariadb")
     cache_ok = True
 
+    @property
+    def python_type(self) -> type[datetime]:
+        return datetime
+
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
 

@@ -10,13 +10,22 @@ from werkzeug.exceptions import PreconditionFailed
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
-from webapp.errors import Invalid, NotFound, require
+from webapp.errors import NotFound, require
 from webapp.extensions import limiter
 from webapp.files import service
 from webapp.files.documents import add_to_space, page_of_document, picture_of_document
-from webapp.files.schemas import DocumentPageOut, FileAsDocument, FileList, FileOut, PageOut, PictureQuery
+from webapp.files.schemas import (
+    DocumentPageOut,
+    FileAsDocument,
+    FileList,
+    FileOut,
+    PageOut,
+    PictureQuery,
+    UploadedFile,
+)
 from webapp.files.storage import file_storage, key_of
 from webapp.files.uploads import store_upload
+from webapp.http.forms import read_body
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Id, PageQuery
 from webapp.http.views import accepts_files
@@ -30,13 +39,11 @@ limit_files = limiter.shared_limit("60 per minute", scope="files", key_func=lamb
 
 @blueprint.post("/files", status=201)
 @limit_files
-@accepts_files
+@accepts_files(UploadedFile)
 @idempotency.idempotent
 def create_file() -> FileOut:
-    """Upload a `file` as multipart form data; it is read at once."""
-    file = request.files.get("file")
-    if file is None:
-        raise Invalid.field("file", "is missing")
+    """Upload a file; it is read at once."""
+    file = read_body().file
     return FileOut.from_row(store_upload(current_user_id(), file.filename or "file", stream_of(file)))
 
 

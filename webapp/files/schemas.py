@@ -4,13 +4,17 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from webapp.http.validation import Id, Input, Instant, Line, ListOut, Output
+from webapp.http.validation import Id, Input, Instant, Line, ListOut, Output, Upload
 
 
 class PictureQuery(BaseModel):
     page: int = Field(0, ge=0, le=100_000, description="Of a PDF; 0 for a file that is a picture.")
     words: str = Field("", max_length=500, description="Highlighted on the page where they occur.")
     size: Literal["small", "full"] = "full"
+
+
+class UploadedFile(Input):
+    file: Upload
 
 
 class FileAsDocument(Input):

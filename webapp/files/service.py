@@ -14,7 +14,7 @@ from webapp.files.kinds import PDF
 from webapp.files.models import File, FilePage, MessageFile
 from webapp.files.schemas import PictureQuery
 from webapp.files.uploads import drop_orphan
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_rows
 from webapp.http.validation import Page, PageQuery
 
 MAX_ATTACHED = 20
@@ -28,8 +28,8 @@ def get_file(user_id: int, file_id: int, *, lock: bool = False) -> File:
 
 def list_files(user_id: int, query: PageQuery) -> Page[File]:
     """Return the user's files, newest first. Raises Invalid for a foreign cursor."""
-    keyset = Keyset("files", query, int, scope=user_id)
-    return read_page(keyset, select(File).where(File.user_id == user_id), File.file_id).map(lambda row: row.File)
+    statement = select(File).where(File.user_id == user_id)
+    return read_rows("files", query, statement, File.file_id, scope=user_id)
 
 
 def page_of(user_id: int, file_id: int, number: int) -> FilePage:

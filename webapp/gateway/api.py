@@ -23,7 +23,7 @@ blueprint = PageBlueprint("gateway", __name__, url_prefix="/v1", access="user")
 
 def init_openai_errors(app: Flask) -> None:
     """Report errors under /v1 in OpenAI's format."""
-    problems.set_error_format(app, "/v1/", requests.error_response)
+    problems.set_error_format(app, "/v1/", requests.openai_error)
 
 
 @blueprint.get("/models")

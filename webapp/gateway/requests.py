@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from flask import Flask, Response, jsonify, request
+from flask import Flask, Response, current_app, request
 from pydantic import BaseModel, ValidationError
 
 from webapp.accounts import idempotency
@@ -216,16 +216,10 @@ def usage_in(app: Flask, reply: LaunchableReply) -> dict[str, Any]:
 
 def refusal(body: dict[str, Any], status: int) -> Response:
     """Return a response for a failed reply that clients do not retry, since the turn is in the conversation."""
-    response = jsonify(body)
-    response.status_code = status
-    response.headers["x-should-retry"] = "false"
-    return response
+    return current_app.make_response((body, status, {"x-should-retry": "false"}))
 
 
-def error_response(status: int, message: str, errors: Sequence[dict[str, Any]] | None) -> Response:
+def openai_error(status: int, message: str, errors: Sequence[dict[str, Any]] | None) -> tuple[dict[str, Any], int]:
     """Return an error in OpenAI's shape."""
-    param = ".".join(errors[0]["loc"]) if errors else None
     status = 400 if status == 422 else status
-    response = jsonify(wire.error(message, status, param=param))
-    response.status_code = status
-    return response
+    return wire.error(message, status, param=".".join(errors[0]["loc"]) if errors else None), status

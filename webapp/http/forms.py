@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, get_origin
 
-from flask import request
+from flask import current_app, request
 from pydantic import BaseModel, ValidationError
 
 from webapp.db.base import db
 from webapp.errors import Conflict, DomainError, Forbidden, Invalid, NotFound, TooMany, Unauthenticated
 from webapp.extensions import this_app
 from webapp.http.problems import field_errors
-from webapp.http.views import ViewResult
+from webapp.http.views import FORM_DATA, JSON, ViewResult
 from webapp.i18n import SOURCE
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import about_field, gettext as _, language_of, translate
@@ -92,6 +92,14 @@ def validate(model: type[M], values: Mapping[str, Any]) -> M:
         return model.model_validate(values)
     except ValidationError as error:
         raise Invalid("", errors=field_errors(error)) from None
+
+
+def read_body() -> Any:
+    """Return what an endpoint that `accepts_files` was sent, as the model of its media type. Raises Invalid."""
+    view: Any = current_app.view_functions[request.endpoint or ""]
+    if request.is_json:
+        return validate(view.bodies[JSON], request.get_json())
+    return validate(view.bodies[FORM_DATA], request.form.to_dict() | request.files.to_dict())
 
 
 def sentences(

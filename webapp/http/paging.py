@@ -80,18 +80,31 @@ def _unpack_part(part: object, kind: type) -> Any:
 
 
 def read_page(
-    keyset: Keyset, statement: Select[*tuple[Any, ...]], *key: InstrumentedAttribute[Any], newest_first: bool = True
+    name: str,
+    query: PageQuery,
+    statement: Select[*tuple[Any, ...]],
+    *key: InstrumentedAttribute[Any],
+    scope: Any = None,
+    newest_first: bool = True,
 ) -> Page[Row[*tuple[Any, ...]]]:
-    """Return a page of the selected rows, which end with their key. Raises Invalid for a foreign cursor."""
-    if keyset.query.cursor:
-        statement = statement.where(_comes_after(key, keyset.position(), newest_first=newest_first))
+    """Return a page of a list (see Keyset): the selected rows, which end with their key. Raises Invalid."""
+    keyset = Keyset(name, query, *(column.type.python_type for column in key), scope=scope)
+    if query.cursor:
+        statement = statement.where(comes_after(key, keyset.position(), newest_first=newest_first))
     order = [column.desc() if newest_first else column.asc() for column in key]
-    page = statement.add_columns(*key).order_by(None).order_by(*order).limit(keyset.query.limit + 1)
+    page = statement.add_columns(*key).order_by(None).order_by(*order).limit(query.limit + 1)
     return keyset.page(db.session.execute(page).all(), lambda row: tuple(row[-len(key) :]))
 
 
-def _comes_after(
-    key: Sequence[InstrumentedAttribute[Any]], position: Sequence[Any], *, newest_first: bool
+def read_rows(
+    name: str, query: PageQuery, statement: Select[T], *key: InstrumentedAttribute[Any], **options: Any
+) -> Page[T]:
+    """Return a page of what alone is selected, as `read_page` does."""
+    return read_page(name, query, statement, *key, **options).map(lambda row: row[0])
+
+
+def comes_after(
+    key: Sequence[InstrumentedAttribute[Any]], position: Sequence[Any], *, newest_first: bool = True
 ) -> ColumnElement[bool]:
     """Return the condition for rows that come after a position: by the first column, then by the others."""
     column, value = key[0], position[0]
@@ -100,4 +113,4 @@ def _comes_after(
         return later
     # The bound by itself is where databases begin to read.
     bound = column <= value if newest_first else column >= value
-    return and_(bound, or_(later, _comes_after(key[1:], position[1:], newest_first=newest_first)))
+    return and_(bound, or_(later, comes_after(key[1:], position[1:], newest_first=newest_first)))

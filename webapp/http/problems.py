@@ -10,6 +10,7 @@ from typing import Any
 from flask import Flask, Response, current_app, g, json, redirect, render_template, request
 from flask_limiter import RateLimitExceeded
 from pydantic import ValidationError
+from pydantic_core import PydanticKnownError
 from redis.exceptions import (
     ConnectionError as RedisConnectionError,
     OutOfMemoryError,
@@ -32,8 +33,8 @@ from webapp.llm.errors import ModelError
 
 log = logging.getLogger(__name__)
 
-ErrorFormat = Callable[[int, str, Sequence[dict[str, Any]] | None], Response]
-"""Makes a response from a status, a sentence and the errors of the fields."""
+ErrorFormat = Callable[[int, str, Sequence[dict[str, Any]] | None], tuple[Any, ...]]
+"""Makes a body and a status from a status, a sentence and the errors of the fields."""
 _SHAPES = "error_shapes"
 UNKNOWN_PAGE = N_("This page does not exist.")
 MAX_ERRORS = 100
@@ -70,7 +71,7 @@ def problem(
     shapes: dict[str, ErrorFormat] = current_app.extensions.get(_SHAPES, {})
     shape = next((shape for prefix, shape in shapes.items() if request.path.startswith(prefix)), None)
     if shape is not None:
-        response = shape(status, detail or title, errors)
+        response = current_app.make_response(shape(status, detail or title, errors))
     else:
         response = Response(json.dumps(body), status, content_type="application/problem+json")
     if retry_after is not None:
@@ -115,8 +116,9 @@ def _message(item: Mapping[str, Any]) -> str:
     raised = item.get("ctx", {}).get("error")
     if isinstance(raised, ValueError) and raised.args and isinstance(raised.args[0], Sentence):
         return raised.args[0]
-    if item["type"] == "too_long" and isinstance(item.get("input"), str):  # pydantic calls characters items here
-        return f"String should have at most {item['ctx']['max_length']} characters"
+    if item["type"] in ("too_short", "too_long") and isinstance(item.get("input"), str):  # whose characters are items
+        kind: Any = f"string_{item['type']}"
+        return PydanticKnownError(kind, item["ctx"]).message()
     return str(item["msg"]).removeprefix("Value error, ")
 
 

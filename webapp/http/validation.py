@@ -14,12 +14,15 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    InstanceOf,
     PlainSerializer,
     StrictBool,
     ValidationError,
     ValidationInfo,
+    WithJsonSchema,
     field_validator,
 )
+from werkzeug.datastructures import FileStorage
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
@@ -176,6 +179,9 @@ Lines = Annotated[str, BeforeValidator(_strip), AfterValidator(encodable)]
 
 Line = Annotated[Lines, AfterValidator(_in_one_line)]
 """One line of text, stripped, which changes nothing of the line that it is shown in."""
+
+Upload = Annotated[InstanceOf[FileStorage], WithJsonSchema({"type": "string", "format": "binary"})]
+"""A file of multipart form data."""
 
 SearchText = Annotated[str, AfterValidator(encodable)]
 """What is typed into a search box, unchanged: a space at its end means that the last word is finished."""

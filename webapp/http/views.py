@@ -6,6 +6,7 @@ What an answer says is read before the commit, or every row would be read again.
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
@@ -13,6 +14,7 @@ from flask import Blueprint, Request, Response as FlaskResponse, current_app, fl
 from flask_openapi3 import APIBlueprint
 from htmx_flask import request as htmx_request
 from htmx_flask.requests import HtmxAwareRequest
+from pydantic import BaseModel
 from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.exceptions import BadRequest, NotFound, RequestEntityTooLarge
 from werkzeug.routing import IntegerConverter
@@ -129,6 +131,7 @@ def has_body(sent: Request) -> bool:
 
 
 SMALL_BYTES = 65_536
+JSON, FORM_DATA = "application/json", "multipart/form-data"
 
 
 def receive_body(*, large: bool) -> None:
@@ -142,10 +145,14 @@ def receive_body(*, large: bool) -> None:
         request.get_data(parse_form_data=True)
 
 
-def accepts_files(view: V) -> V:
-    """Mark a JSON endpoint that also accepts multipart form data."""
-    view.accepts_files = True  # type: ignore[attr-defined]
-    return view
+def accepts_files(form: type[BaseModel], json: type[BaseModel] | None = None) -> Callable[[V], V]:
+    """Give a JSON endpoint its bodies, for `read_body`: a form as multipart form data and, if given, JSON instead."""
+
+    def mark(view: V) -> V:
+        view.bodies = {FORM_DATA: form} | ({JSON: json} if json else {})  # type: ignore[attr-defined]
+        return view
+
+    return mark
 
 
 def check_ids() -> None:
@@ -178,6 +185,14 @@ def absolute(path: str = "") -> str:
     return site.rstrip("/") + path.removeprefix(request.script_root)
 
 
+def previous_page() -> str:
+    """Return the path and query of the page that a request comes from, as the browser says; empty for none."""
+    with suppress(ValueError):  # anything may be in a header
+        page = urlsplit(request.headers.get("HX-Current-URL") or request.referrer or "")
+        return page.path + (f"?{page.query}" if page.query else "")
+    return ""
+
+
 def requested_cursor() -> str | None:
     """Return the cursor in the URL of a page, to be judged by its list; None on the first page."""
     return request.args.get("cursor", "")[:MAX_CURSOR_LENGTH] or None
@@ -191,9 +206,11 @@ def check_json_request() -> None:
         return
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise UnsupportedMediaType("Send the body as it is, without a Content-Encoding.")
-    view = current_app.view_functions.get(request.endpoint or "")
-    if request.mimetype == "multipart/form-data" and getattr(view, "accepts_files", False):
+    types = getattr(current_app.view_functions.get(request.endpoint or ""), "bodies", (JSON,))
+    if request.mimetype == FORM_DATA and FORM_DATA in types:
         return
+    if JSON not in types:
+        raise UnsupportedMediaType("Send the file as multipart/form-data.")
     if not request.is_json:
         raise UnsupportedMediaType("Send JSON, with Content-Type: application/json.")
     try:

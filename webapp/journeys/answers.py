@@ -11,10 +11,10 @@ from webapp.conversations.service import get_conversation
 from webapp.db.base import db, now
 from webapp.errors import Conflict, require
 from webapp.journeys.assessment import retire, write_state
-from webapp.journeys.assessment_merge import Assessment, PointState, Replacement, after_lost_evidence, merge
+from webapp.journeys.assessment_merge import Assessment, PointState, Quote, Replacement, after_lost_evidence, merge
 from webapp.journeys.guides import lock_point_memory, postpone_point
 from webapp.journeys.models import ConversationPoint, PointEvidence, PointMemory
-from webapp.journeys.point_views import PointView, Quote, aims_of
+from webapp.journeys.point_views import PointView, aims_of
 from webapp.journeys.points import find_point, journey_view, load_evidence, newest_evidence, state_of
 from webapp.journeys.report_job import request_reports
 from webapp.journeys.schemas import PointAnswer

@@ -12,6 +12,7 @@ from webapp.db.base import db, now
 from webapp.journeys.assessment_merge import (
     Assessment,
     PointState,
+    Quote,
     Replacement,
     after_lost_evidence,
     assign,
@@ -26,7 +27,7 @@ from webapp.journeys.assessment_merge import (
 )
 from webapp.journeys.guides import apply_request, lock_point_memory
 from webapp.journeys.models import ConversationPoint, JourneyGuide, PointEvidence, PointMemory
-from webapp.journeys.point_views import PointView, Quote, aims_of
+from webapp.journeys.point_views import PointView, aims_of
 from webapp.journeys.points import journey_view, load_evidence, state_of
 from webapp.journeys.report_job import request_reports
 from webapp.journeys.reports import report_due
@@ -165,7 +166,7 @@ def _retire_replaced(left: Sequence[Quote], new: Sequence[PointEvidence], assess
         [points[number - 1] for number in unread.corrects if number <= len(points)],
         unread.extracted_points,
         unread.structured_data,
-        [item.interpretation for item in left if item.message_id not in {row.message_id for row in new}],
+        [item for item in left if item.message_id not in {row.message_id for row in new}],
     )
     return {evidence_id for evidence_id, replacement in replaced.items() if retire(evidence_id, replacement)}
 

@@ -146,12 +146,35 @@ def shares_words(first: str, other: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Interpretation:
-    """An earlier piece of evidence: what was understood from it."""
+class Quote:
+    """The user's words in a message, or a memory they confirmed (`message_id` is None without a message).
+
+    `question` is the assistant's question, for a short answer; `retired` are statements and values that have been
+    replaced since; with `retired_at`, all of it has.
+    """
 
     evidence_id: int
-    statements: Sequence[str] = ()
-    values: Mapping[str, Any] = field(default_factory=dict)
+    message_id: int | None
+    conversation_id: int | None
+    memory_id: int | None
+    quote: str
+    said_at: datetime
+    from_other_conversation: bool
+    start: int | None = None
+    end: int | None = None
+    extracted_points: Sequence[str] = ()
+    structured_data: dict[str, Any] = field(default_factory=dict)
+    question: str | None = None
+    criteria: Sequence[str] = ()
+    retired: Sequence[dict[str, Any]] = ()
+    retired_at: datetime | None = None
+    retired_why: str | None = None
+
+    @property
+    def findings(self) -> list[str]:
+        """Return the answer's named values, or its statements if it has none."""
+        values = [f"{name.replace('_', ' ')}: {value}" for name, value in self.structured_data.items()]
+        return values or list(self.extracted_points)
 
 
 @dataclass(slots=True)
@@ -177,7 +200,7 @@ class Disagreement:
 
 
 def find_replaced(
-    corrected: Sequence[str], statements: Sequence[str], values: Mapping[str, Any], items: Sequence[Interpretation]
+    corrected: Sequence[str], statements: Sequence[str], values: Mapping[str, Any], items: Sequence[Quote]
 ) -> dict[int, Replacement]:
     """Return what an assessment replaces in what is known, by evidence id.
 
@@ -188,19 +211,19 @@ def find_replaced(
     forms = {_form(text) for text in corrected} - repeated
     replaced: dict[int, Replacement] = {}
     for item in items:
-        withdrawn = [text for text in item.statements if _form(text) in forms]
+        withdrawn = [text for text in item.extracted_points if _form(text) in forms]
         if not withdrawn:
             continue
         names = [
             name
-            for name, value in item.values.items()
+            for name, value in item.structured_data.items()
             if (name in values and _form(values[name]) != _form(value))
             or any(_contains_words(str(value), text) for text in withdrawn)
         ]
-        old_values = [str(item.values[name]) for name in names]
+        old_values = [str(item.structured_data[name]) for name in names]
         obsolete = [
             text
-            for text in item.statements
+            for text in item.extracted_points
             if text in withdrawn
             or (_form(text) not in repeated and any(_contains_words(value, text) for value in old_values))
         ]
@@ -208,12 +231,12 @@ def find_replaced(
     return replaced
 
 
-def disagreements(items: Sequence[Interpretation], settled_pairs: Sequence[Sequence[int]] = ()) -> list[Disagreement]:
+def disagreements(items: Sequence[Quote], settled_pairs: Sequence[Sequence[int]] = ()) -> list[Disagreement]:
     """Return each value of a name with the next one that differs, unless the person said that both are right."""
     pairs = {frozenset(pair) for pair in settled_pairs}
     latest: dict[str, list[tuple[int, Any]]] = {}
     for item in items:
-        for name, value in item.values.items():
+        for name, value in item.structured_data.items():
             entries = latest.setdefault(name, [])
             if _form(value) and all(not _have_same_value(value, other) for _, other in entries):
                 entries.append((item.evidence_id, value))

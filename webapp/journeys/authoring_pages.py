@@ -1,6 +1,6 @@
 """Pages for writing journeys: the author's list, the editor, versions, import and export, and a preview."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from flask import flash, redirect, render_template, request, url_for
@@ -8,16 +8,16 @@ from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
-from webapp.errors import Conflict, Invalid
+from webapp.errors import Invalid
 from webapp.extensions import this_app
-from webapp.http.forms import require_version, sentence, sentences
+from webapp.http.forms import on_form, require_version, sentence
 from webapp.http.problems import field_errors
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _, language_of, translate
 from webapp.journeys import authoring
 from webapp.journeys.api import file_response
-from webapp.journeys.authoring import preview_opening
+from webapp.journeys.authoring import TrialResult, preview_opening
 from webapp.journeys.definitions import JourneyBody, read_definition
 
 blueprint = PageBlueprint("journey_authoring", __name__, access="user")
@@ -55,28 +55,27 @@ def my_journeys() -> ViewResult:
 
 
 @blueprint.post("/journeys/mine")
+@on_form(lambda errors: _render_own(errors.values()), N_({"text": "The file"}))
 def take_file() -> ViewResult:
     """Create a draft from a pasted file."""
-    text = request.form.get("text", "")
     try:
-        definition = read_definition(text)
-    except Invalid as error:
-        return _render_own(text=text, errors=list(sentences(error, N_({"text": "The file"})).values())), 422
+        definition = read_definition(request.form.get("text", ""))
     except ValidationError as error:
-        return _render_own(text=text, errors=[_line(item) for item in field_errors(error)]), 422
+        return _render_own([_line(item) for item in field_errors(error)]), 422
     work = authoring.create_draft(current_user_id(), definition, is_private="private" in request.form)
     return commit_and_redirect(url_for(".edit", slug=work.journey.slug))
 
 
 @blueprint.get("/journeys/new")
 def new() -> ViewResult:
-    return render_template("journeys/editor.html", work=None, definition=NEW, errors={})
+    return _editor()
 
 
 @blueprint.post("/journeys/new")
+@on_form(lambda errors: _editor(errors=errors, definition=read(request.form)), {})
 def create() -> ViewResult:
     """Save a new draft, or change the form."""
-    definition, state = _read_editor(None)
+    definition, state = _read_editor()
     if definition is None:
         return state
     work = authoring.create_draft(current_user_id(), definition, is_private="private" in request.form)
@@ -86,20 +85,15 @@ def create() -> ViewResult:
 @blueprint.get("/journeys/<slug>/edit")
 def edit(slug: str) -> ViewResult:
     """The editor of a journey, with its versions."""
-    work = authoring.get_editable(current_user_id(), slug)
-    return render_template("journeys/editor.html", work=work, definition=work.definition, errors={})
+    return _editor(slug)
 
 
 @blueprint.post("/journeys/<slug>/edit")
+@on_form(lambda errors, slug: _editor(slug, errors, read(request.form)), {})
 def save(slug: str) -> ViewResult:
     """Save the draft, publish it, try it, or change the form."""
-    work = authoring.get_editable(current_user_id(), slug)
-    try:
-        require_version(work.definition)
-    except Conflict as error:
-        values = {"work": work, "definition": read(request.form), "errors": {"": translate(error.detail)}}
-        return render_template("journeys/editor.html", **values), error.status
-    definition, state = _read_editor(work)
+    require_version(authoring.get_editable(current_user_id(), slug).definition)
+    definition, state = _read_editor(slug)
     if definition is None:
         return state
     work = authoring.save_draft(current_user_id(), slug, definition)
@@ -110,9 +104,7 @@ def save(slug: str) -> ViewResult:
     db.session.commit()
     if do == "try":
         db.session.remove()  # no connection is held while the model writes
-        tried = preview_opening(fixture)
-        work = authoring.get_editable(current_user_id(), slug)
-        return render_template("journeys/editor.html", work=work, definition=work.definition, errors={}, preview=tried)
+        return _editor(slug, preview=preview_opening(fixture))
     flash(_("Published.") if do == "publish" else _("Saved as a draft."))
     return redirect(url_for(".edit", slug=slug), 303)
 
@@ -151,19 +143,29 @@ def export(slug: str, form: str) -> ViewResult:
     return file_response(authoring.get_editable(current_user_id(), slug), form)  # type: ignore[arg-type]
 
 
-def _read_editor(work: authoring.Work | None) -> tuple[JourneyBody | None, ViewResult]:
+def _editor(
+    slug: str | None = None,
+    errors: Mapping[str, str] | None = None,
+    definition: dict[str, Any] | None = None,
+    preview: TrialResult | None = None,
+) -> str:
+    """Return the editor of a journey, or of a new one, with what is stored or, instead, a definition."""
+    work = authoring.get_editable(current_user_id(), slug) if slug is not None else None
+    shown = definition or (work.definition if work is not None else NEW)
+    return render_template("journeys/editor.html", work=work, definition=shown, errors=errors or {}, preview=preview)
+
+
+def _read_editor(slug: str | None = None) -> tuple[JourneyBody | None, ViewResult]:
     """Return the checked input; or None and the page to show, if a button changes the form or there are mistakes."""
     values = read(request.form)
     do = request.form.get("do", "")
     if do.partition("-")[0] in ("add", "remove", "up", "down"):
-        page = render_template("journeys/editor.html", work=work, definition=apply_button(values, do), errors={})
-        return None, page
+        return None, _editor(slug, definition=apply_button(values, do))
     try:
         body = JourneyBody.model_validate(values)
         body.complete()
     except ValidationError as error:
-        page = render_template("journeys/editor.html", work=work, definition=values, errors=_errors(error))
-        return None, (page, 422)
+        return None, (_editor(slug, _errors(error), values), 422)
     return body, ""
 
 
@@ -185,9 +187,9 @@ def _line(item: Mapping[str, Any]) -> str:
     return sentence(_("“%(label)s”", label=path) if path else "", item)
 
 
-def _render_own(text: str = "", errors: list[str] | None = None) -> str:
+def _render_own(errors: Collection[str] = ()) -> str:
     rows = authoring.own_journeys(current_user_id())
-    return render_template("journeys/mine.html", journeys=rows, text=text, errors=errors or [])
+    return render_template("journeys/mine.html", journeys=rows, text=request.form.get("text", ""), errors=errors)
 
 
 HEAD = ("title", "description", "system_prompt", "front_page")

@@ -13,9 +13,9 @@ import yaml
 from pydantic import Field
 
 from webapp.errors import Invalid
-from webapp.http.validation import Amount, Input
+from webapp.http.validation import Amount
 from webapp.i18n import SOURCE
-from webapp.journeys.journey_files import Item, JourneyFixture, PointFixture, Slug, Text, Title, load_yaml
+from webapp.journeys.journey_files import Item, JourneyFixture, PointFixture, Slug, Text, load_yaml
 from webapp.journeys.models import ConversationPoint, Journey
 
 Format = Literal["json", "yaml"]
@@ -47,15 +47,11 @@ class PointBody(PointFixture):
         }
 
 
-class JourneyBody(Input):
+class JourneyBody(JourneyFixture):
     """A journey as an author gives it."""
 
-    slug: Slug | None = None
-    title: Title
-    description: Text
-    system_prompt: Text
-    front_page: Title | None = None
-    points: list[PointBody] = Field(min_length=1, max_length=100)
+    slug: Slug | None = None  # type: ignore[assignment]
+    points: list[PointBody] = Field(min_length=1, max_length=100)  # type: ignore[assignment]
 
     def complete(self) -> JourneyFixture:
         """Return the journey in the form of a file. Raises ValidationError, which names the field."""

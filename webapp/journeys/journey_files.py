@@ -60,7 +60,7 @@ class JourneyFixture(Input):
     @field_validator("points")
     @classmethod
     def _each_slug_once(cls, points: list[PointFixture]) -> list[PointFixture]:
-        slugs = [point.slug for point in points]
+        slugs = [point.slug for point in points if point.slug]
         duplicates = sorted({slug for slug in slugs if slugs.count(slug) > 1})
         if duplicates:
             raise ValueError(f"more than one point has the slug {', '.join(duplicates)}")

@@ -9,8 +9,8 @@ from typing import Any
 from webapp.http.validation import Instant
 from webapp.journeys.assessment_merge import (
     Disagreement,
-    Interpretation,
     PointState,
+    Quote,
     disagreements,
     is_settled,
     merge_data,
@@ -33,43 +33,6 @@ def freshness(said_at: datetime, moment: datetime, lifetime: str = DEFAULT_LIFET
         return 1.0
     days = max(0.0, (moment - said_at).total_seconds() / 86_400)
     return float(0.5 ** (days / half))
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """The user's words in a message, or a memory they confirmed (`message_id` is None without a message).
-
-    `question` is the assistant's question, for a short answer; `retired` are statements and values that have been
-    replaced since; with `retired_at`, all of it has.
-    """
-
-    evidence_id: int
-    message_id: int | None
-    conversation_id: int | None
-    memory_id: int | None
-    quote: str
-    said_at: datetime
-    from_other_conversation: bool
-    start: int | None = None
-    end: int | None = None
-    extracted_points: Sequence[str] = ()
-    structured_data: dict[str, Any] = field(default_factory=dict)
-    question: str | None = None
-    criteria: Sequence[str] = ()
-    retired: Sequence[dict[str, Any]] = ()
-    retired_at: datetime | None = None
-    retired_why: str | None = None
-
-    @property
-    def findings(self) -> list[str]:
-        """Return the answer's named values, or its statements if it has none."""
-        values = [f"{name.replace('_', ' ')}: {value}" for name, value in self.structured_data.items()]
-        return values or list(self.extracted_points)
-
-    @property
-    def interpretation(self) -> Interpretation:
-        """Return what was understood from the answer, for the rules about corrections."""
-        return Interpretation(self.evidence_id, self.extracted_points, self.structured_data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +113,7 @@ class PointView:
     @property
     def conflicts(self) -> list[Disagreement]:
         """Return answers that disagree, until the user says which one is right."""
-        return disagreements([item.interpretation for item in self.evidence], self.settled_conflicts)
+        return disagreements(self.evidence, self.settled_conflicts)
 
     @property
     def faded(self) -> list[str]:

@@ -11,9 +11,9 @@ from sqlalchemy.orm import load_only
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import NotFound, require
-from webapp.journeys.assessment_merge import PointState, after_lost_evidence, is_settled, keyword_count
+from webapp.journeys.assessment_merge import PointState, Quote, after_lost_evidence, is_settled, keyword_count
 from webapp.journeys.models import ConversationPoint, Journey, PointEvidence, PointMemory
-from webapp.journeys.point_views import Former, JourneyView, PointView, PrefilledMemory, Quote
+from webapp.journeys.point_views import Former, JourneyView, PointView, PrefilledMemory
 from webapp.journeys.relevance import relevant_memories
 from webapp.memories.models import IN_USE, Memory, MemoryEvidence
 from webapp.memories.prompt.conversation_memory import memory_is_on
@@ -21,6 +21,17 @@ from webapp.memories.rules.kinds import MemoryType
 
 MAX_MEMORIES = 400
 MAX_PREFILLS = 5
+_SAME_FIELDS = (
+    "evidence_id",
+    "message_id",
+    "memory_id",
+    "said_at",
+    "start",
+    "end",
+    "question",
+    "retired_at",
+    "retired_why",
+)
 
 
 def points_of(*journey_ids: int) -> Sequence[ConversationPoint]:
@@ -60,20 +71,11 @@ def journey_view(
     )
     memories = {row.point_id: row for row in stored} if is_on else {}
     evidence = load_evidence([row.point_memory_id for row in memories.values()], conversation_id)
-    views = point_views(points, memories, evidence)
+    views = [point_view(point, memories.get(point.point_id), evidence) for point in points]
     if prefill and is_on:
         prefills = _prefilled_memories(user_id, views, memories, conversation)
         views = [replace(view, prefilled=prefills.get(view.point.point_id, [])) for view in views]
     return JourneyView(get_or_raise(Journey, journey_id), views)
-
-
-def point_views(
-    points: Sequence[ConversationPoint],
-    memories: Mapping[int, PointMemory],
-    evidence: Mapping[int, list[Quote]],
-) -> list[PointView]:
-    """Return points with what is known about them: `memories` by point, `evidence` by point memory."""
-    return [_view(point, memories.get(point.point_id), evidence) for point in points]
 
 
 def state_of(row: PointMemory | None) -> PointState:
@@ -117,22 +119,14 @@ def load_evidence(point_memory_ids: Collection[int], current_id: int | None = No
         quote = statement if statement is not None and row.message_id is None else row.quote
         quotes[row.point_memory_id].append(
             Quote(
-                row.evidence_id,
-                row.message_id,
-                conversation_id,
-                row.memory_id,
-                quote,
-                row.said_at,
-                conversation_id != current_id,
-                row.start,
-                row.end,
-                texts,
-                {name: value for name, value in row.structured_data.items() if name not in names},
-                row.question,
-                row.criteria or (),
-                retired,
-                row.retired_at,
-                row.retired_why,
+                **{name: getattr(row, name) for name in _SAME_FIELDS},
+                conversation_id=conversation_id,
+                quote=quote,
+                from_other_conversation=conversation_id != current_id,
+                extracted_points=texts,
+                structured_data={name: value for name, value in row.structured_data.items() if name not in names},
+                criteria=row.criteria or (),
+                retired=retired,
             )
         )
     return quotes
@@ -143,11 +137,8 @@ def _without_retired(texts: Sequence[str], retired: Sequence[dict[str, Any]]) ->
     return [text for text in texts if text not in statements]
 
 
-def _view(
-    point: ConversationPoint,
-    row: PointMemory | None,
-    evidence: Mapping[int, list[Quote]],
-) -> PointView:
+def point_view(point: ConversationPoint, row: PointMemory | None, evidence: Mapping[int, list[Quote]]) -> PointView:
+    """Return a point with what is known about it; `evidence` by point memory."""
     if row is None:
         return PointView(point, PointState(), [], now())
     all_quotes = evidence.get(row.point_memory_id, [])

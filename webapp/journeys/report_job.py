@@ -40,9 +40,8 @@ def _settle(conversation_id: int) -> None:
     if guide is None:
         return
     conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
-    row = stored_row(conversation_id)
     source = source_of(conversation) if conversation is not None and conversation.journey_id is not None else None
-    guide.report_due = bool(source and source.evidence_ids and (row is None or row.source_hash != source.digest))
+    guide.report_due = bool(source and source.evidence_ids and stored_row(conversation_id, source.digest) is None)
 
 
 def _make(conversation_id: int) -> bool:
@@ -53,8 +52,7 @@ def _make(conversation_id: int) -> bool:
         if conversation is None or conversation.deleted_at is not None or conversation.journey_id is None:
             return False
         source = source_of(conversation)
-        row = stored_row(conversation_id)
-        current = row is not None and row.source_hash == source.digest
+        current = stored_row(conversation_id, source.digest) is not None
         db.session.remove()
         if current:
             return True

@@ -15,7 +15,7 @@ from webapp.background.queues import enqueue
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, get_or_raise, rows_changed
-from webapp.errors import Conflict, NotFound
+from webapp.errors import Conflict, require
 from webapp.extensions import redis
 from webapp.i18n import LANGUAGES
 from webapp.i18n.date_texts import full_date
@@ -97,19 +97,14 @@ def _ask_for(conversation_id: int) -> bool:
 def report_due(conversation: Conversation) -> bool:
     """Return whether the journey is complete and there is no summary, or one that is out of date."""
     source = source_of(conversation)
-    if not source.view.is_complete:
-        return False
-    row = stored_row(conversation.conversation_id)
-    return row is None or row.source_hash != source.digest
+    return source.view.is_complete and stored_row(conversation.conversation_id, source.digest) is None
 
 
 def stored_report(user_id: int, conversation_id: int) -> tuple[bytes, str] | None:
     """Return the current summary with a name for the file. Raises NotFound, Conflict while nothing can be summed up."""
     _, source = _source_with_content(user_id, conversation_id)
-    row = stored_row(conversation_id)
-    if row is None or row.source_hash != source.digest or row.pdf is None:
-        return None
-    return row.pdf, file_name(source.report, row.updated_at.date())
+    row = stored_row(conversation_id, source.digest)
+    return (row.pdf, file_name(source.report, row.updated_at.date())) if row is not None else None
 
 
 def current_report(user_id: int, conversation_id: int) -> tuple[Conversation, Report]:
@@ -149,14 +144,14 @@ def purge_reports() -> int:
 
 def _guided_conversation(user_id: int, conversation_id: int) -> Conversation:
     conversation = get_conversation(user_id, conversation_id)
-    if conversation.journey_id is None:
-        raise NotFound("This conversation follows no journey.")
+    require(conversation.journey_id, "This conversation follows no journey.")
     return conversation
 
 
-def stored_row(conversation_id: int) -> ConversationReport | None:
-    """Return the stored summary, whether or not it is up to date."""
-    return db.session.scalar(select(ConversationReport).where(ConversationReport.conversation_id == conversation_id))
+def stored_row(conversation_id: int, digest: str | None = None) -> ConversationReport | None:
+    """Return the stored summary; with a `digest`, only if it was made from these sources."""
+    rows = select(ConversationReport).where(ConversationReport.conversation_id == conversation_id)
+    return db.session.scalar(rows if digest is None else rows.where(ConversationReport.source_hash == digest))
 
 
 def source_of(conversation: Conversation) -> Source:

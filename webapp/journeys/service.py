@@ -22,7 +22,7 @@ from webapp.journeys.definitions import definition_of, fixture_of, translate_jou
 from webapp.journeys.guides import lock_point_memory, postpone_point
 from webapp.journeys.models import ConversationPoint, Journey, PointMemory
 from webapp.journeys.point_views import JourneyView
-from webapp.journeys.points import find_point, journey_view, load_evidence, point_views, points_of
+from webapp.journeys.points import find_point, journey_view, load_evidence, point_view, points_of
 from webapp.memories.prompt.conversation_memory import memory_is_on
 
 REREAD = 20
@@ -140,7 +140,7 @@ def journeys_with_progress(user_id: int) -> list[JourneyProgress]:
         conversation = conversations.get(journey.journey_id)
         is_known = conversation is None or memory_is_on(conversation)
         memories = {row.point_id: row for row in stored if is_known}
-        views = point_views(points[journey.journey_id], memories, evidence)
+        views = [point_view(point, memories.get(point.point_id), evidence) for point in points[journey.journey_id]]
         progress.append(JourneyProgress(JourneyView(journey, views), conversation))
     return progress
 

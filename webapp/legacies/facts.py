@@ -7,7 +7,7 @@ from sqlalchemy import Select, func
 
 from webapp.db.base import db
 from webapp.errors import NotFound, require
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_rows
 from webapp.http.validation import Page, PageQuery
 from webapp.legacies.fact_list import KnownFact, category_of, fact_line
 from webapp.memories import service
@@ -41,9 +41,9 @@ def list_facts(user_id: int, space_id: int) -> list[Fact]:
 
 def page_of_facts(user_id: int, space_id: int, query: PageQuery) -> Page[Fact]:
     """Return a page of what `list_facts` lists. Raises NotFound, Invalid."""
-    keyset = Keyset("facts of a legacy", query, int, scope=[user_id, space_id])
-    page = read_page(keyset, _usable_facts(user_id, space_id), Memory.memory_id, newest_first=False)
-    return Page(_as_facts(user_id, [row.Memory for row in page.items]), page.next_cursor)
+    scope, statement = [user_id, space_id], _usable_facts(user_id, space_id)
+    page = read_rows("facts of a legacy", query, statement, Memory.memory_id, scope=scope, newest_first=False)
+    return Page(_as_facts(user_id, page.items), page.next_cursor)
 
 
 def view_as_member(user_id: int, space_id: int) -> list[Fact]:

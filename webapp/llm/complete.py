@@ -13,8 +13,7 @@ from pydantic import BaseModel, ValidationError
 from .capabilities import STRUCTURED_MODES, Capabilities
 from .chunks import text_of_parts, unwrap
 from .dialects import finish_of
-from .error_bodies import error_fields
-from .errors import CutOffAnswer, MalformedOutput, ModelError, RefusedByModel, classify_exception, classify_payload
+from .errors import CutOffAnswer, MalformedOutput, ModelError, RefusedByModel, classify_exception
 from .events import Finish, ReasoningDelta, StreamDecoder, TextDelta
 from .partial_calls import ToolCall
 from .reply_markup import answer_and_thought
@@ -208,17 +207,16 @@ def _structured_body(body: dict[str, Any], mode: str, name: str, json_schema: di
     return result
 
 
-def _payload(body: bytes) -> Any:
-    """Return a completion object; some servers stream without being asked to. Raises ValueError and ModelError."""
-    try:
-        return json_of(body)
-    except ValueError:
-        decoder = StreamDecoder()
-        events = [*decoder.feed(body), *decoder.end()]
-        if decoder.error is not None:
-            raise decoder.error from None
-        if not decoder.finished:
-            raise
+def _payload(body: bytes) -> dict[str, Any]:
+    """Return a completion in OpenAI's form; what has another one is read as a stream is. Raises ModelError."""
+    with suppress(ValueError, LookupError, TypeError, AttributeError):
+        payload = unwrap(json_of(body))
+        if isinstance(payload["choices"][0]["message"], dict):
+            return dict(payload)
+    decoder = StreamDecoder()
+    events = [*decoder.feed(body), *decoder.end()]
+    if not decoder.finished:
+        raise decoder.error or MalformedOutput()
     text = "".join(event.text for event in events if isinstance(event, TextDelta))
     thought = "".join(event.text for event in events if isinstance(event, ReasoningDelta))
     calls = [{"function": {"arguments": event.arguments}} for event in events if isinstance(event, ToolCall)]
@@ -235,20 +233,14 @@ def _payload(body: bytes) -> Any:
     }
 
 
-def _completion(payload: Any, request: dict[str, Any]) -> Completion:
+def _completion(payload: dict[str, Any], request: dict[str, Any]) -> Completion:
     """Return the answer in a completion object; raises `RefusedByModel` or `MalformedOutput`."""
-    try:
-        payload = unwrap(payload)
-        choice = payload["choices"][0]
-        message = choice["message"]
-        content = message.get("content")
-        refusal = message.get("refusal")
-    except (KeyError, IndexError, TypeError, AttributeError):
-        raise (classify_payload(payload) if error_fields(payload)[0] else MalformedOutput()) from None
+    choice = payload["choices"][0]
+    message = choice["message"]
     reason = finish_of(str(choice.get("finish_reason") or "stop"))
-    if refusal or reason == "content_filter":
+    if message.get("refusal") or reason == "content_filter":
         raise RefusedByModel
-    text = answer_and_thought(text_of_parts(content))[0] or _misplaced_answer(message)
+    text = answer_and_thought(text_of_parts(message.get("content")))[0] or _misplaced_answer(message)
     if not text.strip() and "response_format" not in request:
         raise MalformedOutput("The model gave an empty answer. Try again, or choose another model.")
     model = payload.get("model")

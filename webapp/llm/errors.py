@@ -203,7 +203,7 @@ def classify_payload(
         return ModelNotFound(**quoted)
     if status == 429 or codes & _RATE_CODES:
         return RateLimited(retry_after=retry_after, **quoted)
-    bad_request = status is not None and 400 <= status < 500 and status not in (408, 409, 425)
+    bad_request = status is not None and 300 <= status < 500 and status not in (408, 409, 425)
     if bad_request or (status is None and codes & _BAD_REQUEST_CODES):
         detail = "The model server did not accept the request. Check that the model and the address fit each other."
         return ModelUnavailable(detail, retryable=False, **quoted)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # Servers without keys still get an Authorization header from the SDK, which insists on one.
 _PLACEHOLDER_KEY = "not-needed"
+_HEADER_BYTES = 65_536
+"""The longest header: gateways repeat parts of a request in theirs."""
 
 look_up: ContextVar[Callable[[], None] | None] = ContextVar("look_up", default=None)
 """Called every LOOK_SECONDS while a server of our own is waited for; if it raises, the connection is closed, by which
@@ -60,6 +62,9 @@ def open_session(settings: ModelSettings) -> ClientSession:
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=settings.connect_timeout),
         cookie_jar=aiohttp.DummyCookieJar(),
         proxy=_proxy(base_url),
+        max_line_size=_HEADER_BYTES,
+        max_field_size=_HEADER_BYTES,
+        max_headers=1_000,
     )
 
 

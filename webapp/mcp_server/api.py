@@ -5,7 +5,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from flask import Flask, Response, jsonify, request
+from flask import Flask, Response, request
 from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id, login_required, public
@@ -66,22 +66,23 @@ def metadata() -> ViewResult:
 
 
 def _result(user_id: int, call: Call) -> dict[str, Any]:
-    if call.method == "server/discover" and call.is_stateless:
-        return protocol.discovery()
-    if call.method == "initialize" and not call.is_stateless:
-        return protocol.initialize_result(call.params)
-    if call.method == "ping":
-        return {}
-    if call.method == "tools/list":
-        return {"tools": tools.tool_list()}
-    if call.method == "tools/call":
-        return _call_tool(user_id, call)
-    if call.method == "resources/list":
-        return {"resources": read_tools.resources(user_id)}
-    if call.method == "resources/templates/list":
-        return {"resourceTemplates": read_tools.resource_templates()}
-    if call.method == "resources/read":
-        return _read(user_id, call)
+    match call.method:
+        case "server/discover" if call.is_stateless:
+            return protocol.discovery()
+        case "initialize" if not call.is_stateless:
+            return protocol.initialize_result(call.params)
+        case "ping":
+            return {}
+        case "tools/list":
+            return {"tools": tools.tool_list()}
+        case "tools/call":
+            return _call_tool(user_id, call)
+        case "resources/list":
+            return {"resources": read_tools.resources(user_id)}
+        case "resources/templates/list":
+            return {"resourceTemplates": read_tools.resource_templates()}
+        case "resources/read":
+            return _read(user_id, call)
     raise ProtocolError(protocol.UNKNOWN_METHOD, "There is no such method here.")
 
 
@@ -126,11 +127,8 @@ def _read(user_id: int, call: Call) -> dict[str, Any]:
     return {"contents": [{"uri": uri, "mimeType": "application/json", "text": json.dumps(found, ensure_ascii=False)}]}
 
 
-def _error(status: int, message: str, _errors: Sequence[dict[str, Any]] | None) -> Response:
+def _error(status: int, message: str, _errors: Sequence[dict[str, Any]] | None) -> tuple[Any, ...]:
     code = {400: protocol.PARSE_ERROR}.get(status, protocol.INVALID_REQUEST)
-    response = jsonify(protocol.error(None, protocol.INTERNAL_ERROR if status >= 500 else code, message))
-    response.status_code = 400 if status == 422 else status
-    if status == 401:
-        where = absolute(f"{_METADATA}/mcp")
-        response.headers["WWW-Authenticate"] = f'Bearer resource_metadata="{where}", scope="mcp"'
-    return response
+    body = protocol.error(None, protocol.INTERNAL_ERROR if status >= 500 else code, message)
+    source = f'Bearer resource_metadata="{absolute(f"{_METADATA}/mcp")}", scope="mcp"'
+    return body, 400 if status == 422 else status, {"WWW-Authenticate": source} if status == 401 else {}

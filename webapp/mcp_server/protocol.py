@@ -90,8 +90,8 @@ def status_of(error: ProtocolError, call: Call | None) -> int:
 
 def initialize_result(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the answer to `initialize`: the client's revision if it is known, and no session."""
-    wished = params.get("protocolVersion")
-    version = wished if wished in HANDSHAKE else HANDSHAKE[0]
+    requested = params.get("protocolVersion")
+    version = requested if requested in HANDSHAKE else HANDSHAKE[0]
     return {
         "protocolVersion": version,
         "capabilities": CAPABILITIES,

@@ -1,7 +1,6 @@
 """A user's memories: find, list, write by hand, change, archive. Other people's behave as unknown."""
 
 from collections.abc import Collection
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, or_, select
@@ -10,12 +9,12 @@ from sqlalchemy.exc import IntegrityError
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, require
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_rows
 from webapp.http.validation import Page
 from webapp.memories import lists
 from webapp.memories.models import IN_USE, Memory
 from webapp.memories.rules.grounding import value_after
-from webapp.memories.rules.kinds import MemoryType, canonical_fact_key, category_of
+from webapp.memories.rules.kinds import DEFAULT_NAMESPACE, MemoryType, canonical_fact_key, category_of
 from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.state import Close, Draft
 from webapp.memories.rules.user_decisions import store_user_value
@@ -68,13 +67,8 @@ def list_memories(user_id: int, query: MemoryQuery, *conditions: ColumnElement[b
     """
     statement = lists.use_list_index(filter_memories(user_id, query).where(*conditions), query)
     statement = statement.options(*lists.LIST_OPTIONS)
-    page = read_page(keyset_of(user_id, query, part), statement, Memory.updated_at, Memory.memory_id)
-    return page.map(lambda row: row.Memory)
-
-
-def keyset_of(user_id: int, query: MemoryQuery, part: str = "") -> Keyset:
-    """Return the order of `list_memories`."""
-    return Keyset("memories", query, datetime, int, scope=[user_id, part])
+    key = Memory.updated_at, Memory.memory_id
+    return read_rows("memories", query, statement, *key, scope=[user_id, part])
 
 
 def filter_memories(user_id: int, query: MemoryQuery) -> Select[Memory]:
@@ -251,9 +245,12 @@ def _key_conflict(fact_key: str | None, holder: int | None) -> Conflict:
 
 
 def _key_and_category(memory: Memory, fields: dict[str, Any]) -> dict[str, Any]:
-    """Key and category as stored, from whichever was given: the key's namespace is the category."""
+    """Return key and category as stored: the key's namespace is the category, and follows one given without a key."""
     category = fields.get("category", memory.category)
-    key = canonical_fact_key(fields.get("fact_key", memory.fact_key), category)
+    given = fields.get("fact_key", memory.fact_key)
+    if given and "fact_key" not in fields:
+        given = f"{category or DEFAULT_NAMESPACE}/{given.partition('/')[2]}"
+    key = canonical_fact_key(given, category)
     return {"fact_key": key, "category": category_of(key, category)}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from flask import Flask, Response, jsonify, request
+from flask import Flask, Response, request
 from pydantic import ValidationError
 
 from webapp.accounts.access_kinds import Kind, add_kind
@@ -98,12 +98,10 @@ def _commit_answer(answer: Response) -> Response:
     return answer
 
 
-def _error(status: int, message: str, _errors: Sequence[dict[str, Any]] | None) -> Response:
+def _error(status: int, message: str, _errors: Sequence[dict[str, Any]] | None) -> tuple[dict[str, Any], int]:
     names = {429: "temporarily_unavailable", 503: "temporarily_unavailable"}
     name = names.get(status, "server_error" if status >= 500 else "invalid_request")
-    response = jsonify({"error": name, "error_description": message})
-    response.status_code = status
-    return response
+    return {"error": name, "error_description": message}, status
 
 
 def init_oauth(app: Flask) -> None:

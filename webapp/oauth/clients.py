@@ -101,7 +101,10 @@ def form_target(uri: str) -> str:
 
 def is_document_id(client_id: str) -> bool:
     """Return whether a program's id is the URL of its own document."""
-    parts = urlsplit(client_id)
+    try:
+        parts = urlsplit(client_id)
+    except ValueError:
+        return False
     return (
         parts.scheme == "https"
         and bool(parts.hostname)

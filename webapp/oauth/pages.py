@@ -6,7 +6,7 @@ from flask import Response, make_response, render_template, request, url_for
 from sqlalchemy import select
 
 from webapp.accounts.auth import current_user_id, password_required, writes
-from webapp.accounts.scopes import WORDS
+from webapp.accounts.scopes import SCOPE_LABELS
 from webapp.audit.actions import Action, words
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db
@@ -110,7 +110,7 @@ def index() -> str:
         {
             "grant_id": grant.grant_id,
             "name": client.name,
-            "rights": [WORDS[one] for one in service.scopes_in(grant.scope)],
+            "rights": [SCOPE_LABELS[one] for one in service.scopes_in(grant.scope)],
             "proposes": "mcp" in service.scopes_in(grant.scope),
             "writes": "mcp_write" in service.scopes_in(grant.scope),
             "places": None if token.space_ids is None else [names.get(one, "") for one in token.space_ids if one],

@@ -10,7 +10,7 @@ from sqlalchemy import delete, select, update
 from webapp.accounts import tokens
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
-from webapp.accounts.scopes import WORDS, Scope
+from webapp.accounts.scopes import SCOPE_LABELS, Scope
 from webapp.audit.actions import Action
 from webapp.audit.service import Actor, record
 from webapp.db.base import add_row, db, get_or_raise, now, own_row, rows_changed
@@ -52,7 +52,7 @@ def scopes_in(scope: str | None) -> list[Scope]:
 
 
 def _as_clause(scopes: Iterable[Scope]) -> str:
-    return ", ".join(WORDS[name][:1].lower() + WORDS[name][1:] for name in scopes)
+    return ", ".join(SCOPE_LABELS[name][:1].lower() + SCOPE_LABELS[name][1:] for name in scopes)
 
 
 def issue_code(

@@ -67,5 +67,6 @@ def _facts(app: OpenAPI) -> dict[tuple[str, str], ViewFacts]:
                 services=getattr(view, "services", False),
                 session_only=getattr(view, "session_only", False),
                 idempotent=getattr(view, "idempotent", False),
+                bodies=getattr(view, "bodies", {}),
             )
     return facts

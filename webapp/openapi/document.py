@@ -4,9 +4,11 @@ import copy
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel
 
 INFO = """\
 Everything the pages of Commonplace do with conversations can be done here too.
@@ -38,8 +40,10 @@ PROBLEMS = {
     "403": ("Forbidden", "Not allowed with this token or session."),
     "404": ("NotFound", "Unknown, or somebody else's."),
     "409": ("Conflict", "In conflict with the present state, or an Idempotency-Key used for another request."),
+    "412": ("PreconditionFailed", "The file is not the one that `If-Match` names."),
     "413": ("TooLarge", "The body is too large."),
     "415": ("UnsupportedMediaType", "The body is not declared as JSON."),
+    "416": ("RangeNotSatisfiable", "The file has no such part."),
     "422": ("ValidationFailed", "Well-formed, but not acceptable; `errors` says what and where."),
     "429": ("TooManyRequests", "Too many requests; wait for as long as `Retry-After` says."),
     "503": ("Unavailable", "Something this needs is away for the moment."),
@@ -62,6 +66,7 @@ _LAST_EVENT_ID = {
     "description": "The id of the last event received; what came after it follows. Anything else is ignored.",
     "schema": {"type": "string"},
 }
+_UNCHANGED = {"description": "Still the file that `If-None-Match` names"}
 _STREAM_EVENT = {
     "title": "StreamEvent",
     "description": "One event of the stream.",
@@ -97,22 +102,27 @@ _REF = "#/components/schemas/"
 
 @dataclass(frozen=True)
 class ViewFacts:
-    """The declarations of a view: its access rule, whether service tokens may use it or none may, and whether it
-    is idempotent."""
+    """The declarations of a view: its access rule, whether service tokens may use it or none may, whether it is
+    idempotent, and the models of its `bodies` by media type if it accepts files."""
 
     access: str = "user"
     services: bool = False
     session_only: bool = False
     idempotent: bool = False
+    bodies: Mapping[str, type[BaseModel]] = field(default_factory=dict)
 
 
 def refine(generated: Mapping[str, Any], facts: Mapping[tuple[str, str], ViewFacts]) -> dict[str, Any]:
     """Return the document to publish. `facts`: by method in lower case and path as in the document."""
     document = copy.deepcopy(dict(generated))
     document["info"]["description"] = INFO
-    for path, method, operation in operations(document):
-        _refine(method, operation, facts.get((method, path), ViewFacts()))
     components = document["components"]
+    for path, method, operation in operations(document):
+        view = facts.get((method, path), ViewFacts())
+        if view.bodies:
+            operation["requestBody"] = {"content": {kind: _reference(model) for kind, model in view.bodies.items()}}
+            components["schemas"] |= {model.__name__: model.model_json_schema() for model in view.bodies.values()}
+        _refine(method, operation, view)
     components["responses"] = _problem_responses()
     components["schemas"]["StreamEvent"] = copy.deepcopy(_STREAM_EVENT)
     _describe_security(components["securitySchemes"])
@@ -145,6 +155,9 @@ def _refine(method: str, operation: dict[str, Any], facts: ViewFacts) -> None:
         parameters.append(_LAST_EVENT_ID)
     possible = _possible_statuses(method, operation) | answers.keys() - {"422"}  # which flask-openapi3 adds to each
     successes = {status: answer for status, answer in answers.items() if status.startswith("2")}
+    if "*/*" in answers.get("200", {}).get("content", {}):
+        possible |= {"412", "416"}
+        successes |= {"206": {**answers["200"], "description": "The part that `Range` names"}, "304": _UNCHANGED}
     for status, answer in successes.items():
         if "text/event-stream" in answer.get("content", {}):
             answer["content"]["text/event-stream"] = {"schema": {"$ref": f"{_REF}StreamEvent"}, "example": _STREAM}
@@ -174,6 +187,10 @@ def _possible_statuses(method: str, operation: Mapping[str, Any]) -> set[str]:
     if has_body or method in ("post", "put", "patch"):
         possible |= {"400", "413", "415"}  # even a body that is not expected must be JSON
     return possible
+
+
+def _reference(model: type[BaseModel]) -> dict[str, Any]:
+    return {"schema": {"$ref": _REF + model.__name__}}
 
 
 def _describe_operation(operation: dict[str, Any], facts: ViewFacts) -> None:

@@ -83,12 +83,7 @@ def models_for_user(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
         Target(HOME_ID, settings.model.chat_model, settings.model, {}, settings.context_tokens),
         settings.model.chat_model,
         None,
-        "",
-        for_admins=False,
         is_default=default is None,
-        fallback_rank=None,
-        input_price=None,
-        output_price=None,
     )
     others = [replace(offer, is_default=offer is default) for offer in models]
     # The screen tour steps aside as soon as there is a real model.

@@ -20,12 +20,12 @@ class OfferedModel:
     target: Target
     label: str
     connection_id: int | None
-    connection: str
-    for_admins: bool
-    is_default: bool
-    fallback_rank: int | None
-    input_price: float | None
-    output_price: float | None
+    connection: str = ""
+    for_admins: bool = False
+    is_default: bool = False
+    fallback_rank: int | None = None
+    input_price: float | None = None
+    output_price: float | None = None
     icon: str | None = None
     groups: frozenset[int] = frozenset()
     """The groups whose members, besides admins, may choose it if it is for admins."""

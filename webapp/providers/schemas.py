@@ -26,7 +26,7 @@ from webapp.providers.models import MemoryGrade, ModelConnection, ModelOffer
 _OURS = {"authorization", "content-type", "content-length", "host", "accept", "accept-encoding"}
 
 
-def server_address(value: str) -> str:
+def server_url(value: str) -> str:
     """Return the URL of a server, completed and cleaned up. Raises ValueError."""
     value = with_scheme(value)
     try:
@@ -50,7 +50,7 @@ def _headers(value: dict[str, str]) -> dict[str, str]:
     return value
 
 
-Address = Annotated[Line, Field(min_length=1, max_length=500), AfterValidator(server_address)]
+ServerUrl = Annotated[Line, Field(min_length=1, max_length=500), AfterValidator(server_url)]
 
 
 def header_lines(text: str) -> dict[str, str]:
@@ -102,7 +102,7 @@ class OfferFields(Input):
 
 class NewConnection(Input):
     name: Name
-    base_url: Address
+    base_url: ServerUrl
     api_key: Line = Field("", max_length=2_000)
     headers: Headers = {}
     is_enabled: Flag = True
@@ -122,7 +122,7 @@ class ConnectionChanges(Changes):
     nullable = ("embedding_model", "background_model")
 
     name: Name | None = None
-    base_url: Address | None = None
+    base_url: ServerUrl | None = None
     api_key: Line | None = Field(None, max_length=2_000)
     headers: Headers | None = None
     is_enabled: Flag | None = None

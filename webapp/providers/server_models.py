@@ -109,9 +109,9 @@ def _is_copy(name: str, names: set[str]) -> bool:
     return dated is not None and bool({dated[1], f"{dated[1]}-latest"} & names)
 
 
-_NAMES = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx")
-"""vLLM, OpenRouter and LiteLLM, Groq, LM Studio and Mistral, llama.cpp."""
-_NESTED_FIELDS = ("meta", "top_provider", "model_info")
+_NAMES = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx", "max_input_tokens")
+"""vLLM, OpenRouter and LiteLLM, Groq, LM Studio and Mistral, llama.cpp, GitHub."""
+_NESTED_FIELDS = ("meta", "top_provider", "model_info", "limits")
 """Nested objects in which some servers put it."""
 MIN_WINDOW, MAX_WINDOW = 512, 100_000_000
 READING_SECONDS = 60.0
@@ -123,10 +123,8 @@ SMALLEST_BUDGET, LARGEST_BUDGET = 2_048, 16_000
 def window_from_listing(row: Mapping[str, Any]) -> int | None:
     """Return the smallest number of tokens that the list gives as a model's window; None if it gives none."""
     places = [row, *(row[name] for name in _NESTED_FIELDS if isinstance(row.get(name), Mapping))]
-    values = [place.get(name) for place in places for name in _NAMES]
-    sizes = [
-        value for value in values if isinstance(value, int) and not isinstance(value, bool) and value >= MIN_WINDOW
-    ]
+    values = [str(place.get(name)).removesuffix(".0")[:12] for place in places for name in _NAMES]
+    sizes = [int(value) for value in values if value.isdecimal() and int(value) >= MIN_WINDOW]
     return min(*sizes, MAX_WINDOW) if sizes else None
 
 

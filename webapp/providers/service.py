@@ -14,7 +14,7 @@ from webapp.db.base import add_row, after_commit, db, now, table_of
 from webapp.db.columns import Timestamp
 from webapp.errors import Conflict, Invalid, require
 from webapp.extensions import redis
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_rows
 from webapp.http.validation import Page, PageQuery
 from webapp.providers.catalogue import catalogue
 from webapp.providers.key_encryption import Secrets, seal, unseal
@@ -59,8 +59,8 @@ def fields_of_offers(connection_id: int) -> list[OfferFields]:
 
 def list_connections(query: PageQuery) -> Page[ModelConnection]:
     """Return all connections, oldest first. Raises Invalid for a foreign cursor."""
-    keyset, key = Keyset("connections", query, int), ModelConnection.connection_id
-    return read_page(keyset, select(ModelConnection), key, newest_first=False).map(lambda row: row.ModelConnection)
+    key = ModelConnection.connection_id
+    return read_rows("connections", query, select(ModelConnection), key, newest_first=False)
 
 
 def create_connection(fields: NewConnection, result: dict[str, Any] | None = None) -> ModelConnection:

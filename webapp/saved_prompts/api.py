@@ -8,6 +8,7 @@ from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Id
 from webapp.rendering import reader_zone
 from webapp.saved_prompts import service
+from webapp.saved_prompts.models import SavedPrompt
 from webapp.saved_prompts.schemas import (
     FilledPrompt,
     NewSavedPrompt,
@@ -20,7 +21,6 @@ from webapp.saved_prompts.schemas import (
     SavedPromptQuery,
     Values,
 )
-from webapp.saved_prompts.service import PromptForReader
 
 blueprint = api_blueprint("library_api", __name__, tag="Prompt library", access="user")
 
@@ -84,5 +84,5 @@ def fill_saved_prompt(saved_prompt_id: Id, body: Values) -> FilledPrompt:
     return FilledPrompt(text=service.fill_prompt(current_user_id(), saved_prompt_id, body.values, moment))
 
 
-def _out(prompt: PromptForReader) -> SavedPromptOut:
-    return SavedPromptOut.of(prompt.prompt, user_id=current_user_id(), can_edit=prompt.can_edit)
+def _out(row: SavedPrompt) -> SavedPromptOut:
+    return SavedPromptOut.of(row, current_user_id())

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from webapp.errors import Invalid
+
 MAX_NAME_LENGTH = 100
 MAX_DESCRIPTION_LENGTH = 255
 MAX_CONTENT_LENGTH = 15_000
@@ -73,7 +75,7 @@ def _read_one(item: Any) -> FilePrompt:
         raise ValueError("It has no name.")
     if not isinstance(content, str) or not content.strip():
         raise ValueError("It has no text.")
-    if "\x00" in content or not _is_text(content) or not _is_text(name):
+    if not _is_text(content) or not _is_text(name):
         raise ValueError("It holds characters that are not text.")
     if "command" in item:
         content = _TYPED.sub(_plain_placeholder, content)
@@ -145,14 +147,6 @@ class Variable:
     choices: tuple[str, ...] = ()
 
 
-class InvalidValues(ValueError):
-    """Values that do not fit: `errors` says what is wrong, by name of the variable."""
-
-    def __init__(self, errors: Mapping[str, str]) -> None:
-        super().__init__("; ".join(f"{name} {wrong}" for name, wrong in errors.items()))
-        self.errors = dict(errors)
-
-
 def variables_of(content: str) -> list[Variable]:
     """Return the variables of a text in order, each once, with the defaults and choices it is first given."""
     variables: dict[str, Variable] = {}
@@ -170,7 +164,7 @@ def variables_to_fill(content: str) -> list[Variable]:
 
 
 def fill(content: str, values: Mapping[str, str], ready: Mapping[str, str]) -> str:
-    """Return the text filled by `ready`, plain `values` or defaults. Raises InvalidValues."""
+    """Return the text filled by `ready`, plain `values` or defaults. Raises Invalid."""
     filled, errors = dict(ready), dict[str, str]()
     longest = min(MAX_VALUE_LENGTH, MAX_FILLED // max(1, len(_VARIABLE.findall(content))))
     for variable in variables_of(content):
@@ -186,7 +180,8 @@ def fill(content: str, values: Mapping[str, str], ready: Mapping[str, str]) -> s
         else:
             filled[variable.name] = value
     if errors:
-        raise InvalidValues(errors)
+        detail = "; ".join(f"{name} {wrong}" for name, wrong in errors.items())
+        raise Invalid(detail, errors=[{"loc": [name], "msg": wrong} for name, wrong in errors.items()])
     return _VARIABLE.sub(lambda match: filled.get(match[1], match[0]), content)
 
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from sqlalchemy import Index, String, Text
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, query_expression
 
 from webapp.db.base import Base, now
 from webapp.db.columns import belongs_to, set_at
@@ -26,3 +26,5 @@ class SavedPrompt(Base):
     content: Mapped[str] = mapped_column(Text)
     created_at: Mapped[datetime] = set_at()
     updated_at: Mapped[datetime] = set_at(onupdate=now)
+    # Whether the person who asks for it may change it; loaded by webapp/saved_prompts/service.py.
+    can_edit: Mapped[bool] = query_expression()

@@ -17,6 +17,7 @@ from webapp.i18n.request_language import gettext, ngettext
 from webapp.rendering import reader_zone
 from webapp.saved_prompts import formats, service
 from webapp.saved_prompts.formats import Variable, variables_to_fill
+from webapp.saved_prompts.models import SavedPrompt
 from webapp.saved_prompts.schemas import NewSavedPrompt, SavedPromptChanges
 from webapp.spaces import current_space
 
@@ -49,7 +50,7 @@ def new() -> ViewResult:
 def create() -> ViewResult:
     prompt = service.create_prompt(current_user_id(), _fields())
     return commit_and_redirect(
-        url_for(".index"), gettext("Saved “%(name)s”. Type / in a message to use it.", name=prompt.prompt.name)
+        url_for(".index"), gettext("Saved “%(name)s”. Type / in a message to use it.", name=prompt.name)
     )
 
 
@@ -71,7 +72,7 @@ def save(saved_prompt_id: int) -> ViewResult:
     prompt = service.get_prompt(current_user_id(), saved_prompt_id, edit=True)
     require_version(_values(prompt))
     values = _fields().model_dump()
-    if prompt.prompt.user_id != current_user_id():
+    if prompt.user_id != current_user_id():
         del values["space_id"]
     service.update_prompt(current_user_id(), saved_prompt_id, SavedPromptChanges(**values))
     return commit_and_redirect(url_for(".index"), gettext("Saved."))
@@ -80,7 +81,7 @@ def save(saved_prompt_id: int) -> ViewResult:
 @blueprint.post("/prompts/<int:saved_prompt_id>/duplicate")
 def duplicate(saved_prompt_id: int) -> ViewResult:
     """Copy a prompt into the user's own, and open the copy."""
-    copy_id = service.duplicate_prompt(current_user_id(), saved_prompt_id).prompt.saved_prompt_id
+    copy_id = service.duplicate_prompt(current_user_id(), saved_prompt_id).saved_prompt_id
     return commit_and_redirect(url_for(".show", saved_prompt_id=copy_id))
 
 
@@ -94,22 +95,22 @@ def delete(saved_prompt_id: int) -> ViewResult:
 def use(saved_prompt_id: int) -> ViewResult:
     """The form for a prompt's variables; a prompt without any starts a conversation at once."""
     prompt = service.get_prompt(current_user_id(), saved_prompt_id)
-    variables = variables_to_fill(prompt.prompt.content)
+    variables = variables_to_fill(prompt.content)
     if not variables and not wants_partial():
         return render_new(content=_fill(saved_prompt_id, []), linked_draft=True)
-    return _questions(prompt.prompt, variables, {}, {})
+    return _questions(prompt, variables, {}, {})
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>/use")
 def fill_variables(saved_prompt_id: int) -> ViewResult:
     """The filled text: as it is for the composer, otherwise at the start of a conversation."""
     prompt = service.get_prompt(current_user_id(), saved_prompt_id)
-    variables = variables_to_fill(prompt.prompt.content)
+    variables = variables_to_fill(prompt.content)
     try:
         text = _fill(saved_prompt_id, variables)
     except Invalid as error:
         wrong = sentences(error, {variable.name: variable.name for variable in variables})
-        return _questions(prompt.prompt, variables, request.form, wrong), 422
+        return _questions(prompt, variables, request.form, wrong), 422
     return Response(text, mimetype="text/plain") if wants_partial() else render_new(content=text, linked_draft=True)
 
 
@@ -143,14 +144,9 @@ def _fields() -> NewSavedPrompt:
     return body.model_copy(update={"space_id": parse_id(request.form.get("space"))})
 
 
-def _values(prompt: service.PromptForReader) -> dict[str, str]:
-    row = prompt.prompt
-    return {
-        "name": row.name,
-        "description": row.description,
-        "content": row.content,
-        "space": str(row.space_id or ""),
-    }
+def _values(prompt: SavedPrompt) -> dict[str, str]:
+    fields = {name: getattr(prompt, name) for name in ("name", "description", "content")}
+    return fields | {"space": str(prompt.space_id or "")}
 
 
 def _index(**extra: Any) -> str:
@@ -167,20 +163,20 @@ def _index(**extra: Any) -> str:
 def _groups_of_prompts() -> dict[str, Any]:
     """Return prompts in groups, the user's own first, then by space; with the variables they ask for."""
     names = {space.space_id: space.name for space in current_space.choices(current_user_id()).spaces}
-    groups: dict[int | None, list[tuple[service.PromptForReader, list[Variable]]]] = {}
+    groups: dict[int | None, list[tuple[SavedPrompt, list[Variable]]]] = {}
     for prompt in service.all_prompts(current_user_id()):
-        groups.setdefault(prompt.prompt.space_id, []).append((prompt, variables_to_fill(prompt.prompt.content)))
+        groups.setdefault(prompt.space_id, []).append((prompt, variables_to_fill(prompt.content)))
     order = sorted(groups, key=lambda space_id: (space_id is not None, names.get(space_id or 0, "").casefold()))
     return {"groups": [(space_id, names.get(space_id or 0, ""), groups[space_id]) for space_id in order]}
 
 
-def _form(values: Any, *, prompt: service.PromptForReader | None = None, errors: dict[str, str] | None = None) -> str:
+def _form(values: Any, *, prompt: SavedPrompt | None = None, errors: dict[str, str] | None = None) -> str:
     return render_template(
         "saved_prompts/prompt.html",
         values=values,
         stored=prompt and _values(prompt),
         found=prompt,
-        is_yours=prompt is None or prompt.prompt.user_id == current_user_id(),
+        is_yours=prompt is None or prompt.user_id == current_user_id(),
         spaces=current_space.choices(current_user_id()).spaces,
         longest=formats.MAX_CONTENT_LENGTH,
         errors=errors or {},

@@ -86,13 +86,8 @@ class SavedPromptOut(Output):
     updated_at: Instant
 
     @classmethod
-    def of(cls, row: SavedPrompt, *, user_id: int, can_edit: bool) -> "SavedPromptOut":
-        return cls.from_row(
-            row,
-            variables=variables_to_fill(row.content),
-            is_yours=row.user_id == user_id,
-            can_edit=can_edit,
-        )
+    def of(cls, row: SavedPrompt, user_id: int) -> "SavedPromptOut":
+        return cls.from_row(row, variables=variables_to_fill(row.content), is_yours=row.user_id == user_id)
 
 
 class SavedPromptList(ListOut):

@@ -1,20 +1,21 @@
 """Saved prompts: create, find, change, fill, import and export; a shared one is changed by creator or space owner."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, update
+from sqlalchemy.orm import with_expression
 
 from webapp.accounts.models import User
 from webapp.db.base import add_row, count_rows, db, delete_row
 from webapp.db.text_search import contains_words
-from webapp.errors import Conflict, Forbidden, Invalid, NotFound
-from webapp.http.paging import Keyset, read_page
+from webapp.errors import Conflict, Forbidden, Invalid, require
+from webapp.http.paging import read_rows
 from webapp.http.validation import Page
 from webapp.saved_prompts import formats
-from webapp.saved_prompts.formats import FilePrompt, InvalidValues, RefusedPrompt, fill
+from webapp.saved_prompts.formats import FilePrompt, RefusedPrompt, fill
 from webapp.saved_prompts.models import SavedPrompt
 from webapp.saved_prompts.schemas import NewSavedPrompt, PromptExport, SavedPromptChanges, SavedPromptQuery
 from webapp.spaces.models import Space, SpaceMember
@@ -25,30 +26,17 @@ MAX_PROMPTS = 1_000
 """The most prompts of one person."""
 
 
-@dataclass(frozen=True, slots=True)
-class PromptForReader:
-    """A prompt as one person sees it."""
-
-    prompt: SavedPrompt
-    can_edit: bool
-
-
-def get_prompt(user_id: int, saved_prompt_id: int, *, edit: bool = False) -> PromptForReader:
+def get_prompt(user_id: int, saved_prompt_id: int, *, edit: bool = False) -> SavedPrompt:
     """Return a prompt of the user or their spaces; with `edit`, one they can change. Raises NotFound, Forbidden."""
-    row = db.session.execute(
-        _select_prompts(user_id).where(SavedPrompt.saved_prompt_id == saved_prompt_id)
-    ).one_or_none()
-    if row is None:
-        raise NotFound("There is no such prompt.")
-    prompt = PromptForReader(row.SavedPrompt, bool(row.can_edit))
-    if edit and not prompt.can_edit:
+    query = _select_prompts(user_id).where(SavedPrompt.saved_prompt_id == saved_prompt_id)
+    row = require(db.session.scalar(query), "There is no such prompt.")
+    if edit and not row.can_edit:
         raise Forbidden("Only the person who created this prompt and the owner of its space can change it.")
-    return prompt
+    return row
 
 
-def list_prompts(user_id: int, query: SavedPromptQuery) -> Page[PromptForReader]:
+def list_prompts(user_id: int, query: SavedPromptQuery) -> Page[SavedPrompt]:
     """Return the user's prompts and those shared with them, by name. Raises NotFound, Invalid for a foreign cursor."""
-    keyset = Keyset("saved prompts", query, str, int, scope=user_id)
     statement = _select_prompts(user_id)
     if query.space_id is not None:
         require_member(user_id, query.space_id)
@@ -57,59 +45,56 @@ def list_prompts(user_id: int, query: SavedPromptQuery) -> Page[PromptForReader]
         statement = statement.where(
             or_(contains_words(SavedPrompt.name, word), contains_words(SavedPrompt.description, word))
         )
-    page = read_page(keyset, statement, SavedPrompt.name, SavedPrompt.saved_prompt_id, newest_first=False)
-    return page.map(lambda row: PromptForReader(row.SavedPrompt, bool(row.can_edit)))
+    key = SavedPrompt.name, SavedPrompt.saved_prompt_id
+    return read_rows("saved prompts", query, statement, *key, scope=user_id, newest_first=False)
 
 
-def all_prompts(user_id: int) -> list[PromptForReader]:
+def all_prompts(user_id: int) -> list[SavedPrompt]:
     """Return everything the user can use, by name, up to MAX_PROMPTS."""
-    rows = db.session.execute(
-        _select_prompts(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id).limit(MAX_PROMPTS)
-    )
-    return [PromptForReader(row.SavedPrompt, bool(row.can_edit)) for row in rows]
+    query = _select_prompts(user_id).order_by(SavedPrompt.name, SavedPrompt.saved_prompt_id).limit(MAX_PROMPTS)
+    return list(db.session.scalars(query))
 
 
-def create_prompt(user_id: int, fields: NewSavedPrompt) -> PromptForReader:
+def create_prompt(user_id: int, fields: NewSavedPrompt) -> SavedPrompt:
     """Save a new prompt. Raises NotFound for a space the user is not in, Conflict if there are too many."""
     _require_room(user_id, 1)
     if fields.space_id is not None:
         require_member(user_id, fields.space_id, lock=True)
-    return PromptForReader(add_row(SavedPrompt(user_id=user_id, **fields.model_dump())), True)
+    return add_row(SavedPrompt(user_id=user_id, can_edit=True, **fields.model_dump()))
 
 
-def update_prompt(user_id: int, saved_prompt_id: int, changes: SavedPromptChanges) -> PromptForReader:
+def update_prompt(user_id: int, saved_prompt_id: int, changes: SavedPromptChanges) -> SavedPrompt:
     """Change the given fields; only its creator decides where it is shared. Raises NotFound, Forbidden, Invalid."""
-    prompt = get_prompt(user_id, saved_prompt_id, edit=True)
+    row = get_prompt(user_id, saved_prompt_id, edit=True)
     values = changes.model_dump(exclude_unset=True)
-    if "space_id" in values and values["space_id"] != prompt.prompt.space_id:
-        if prompt.prompt.user_id != user_id:
+    if "space_id" in values and values["space_id"] != row.space_id:
+        if row.user_id != user_id:
             raise Forbidden("Only the person who created this prompt can decide where it is shared.")
         if values["space_id"] is not None:
             require_member(user_id, values["space_id"], lock=True)
     for name, value in values.items():
-        setattr(prompt.prompt, name, value)
-    db.session.flush()
-    return prompt
+        setattr(row, name, value)
+    return get_prompt(user_id, saved_prompt_id)  # with `can_edit`, which writing the row unloads
 
 
 def delete_prompt(user_id: int, saved_prompt_id: int) -> str:
     """Delete a prompt; returns its name. Raises NotFound, Forbidden."""
-    row = get_prompt(user_id, saved_prompt_id, edit=True).prompt
+    row = get_prompt(user_id, saved_prompt_id, edit=True)
     name = row.name
     delete_row(row)
     return name
 
 
-def duplicate_prompt(user_id: int, saved_prompt_id: int) -> PromptForReader:
+def duplicate_prompt(user_id: int, saved_prompt_id: int) -> SavedPrompt:
     """Copy a prompt for the user alone. Raises NotFound, Conflict if there are too many."""
-    row = get_prompt(user_id, saved_prompt_id).prompt
+    row = get_prompt(user_id, saved_prompt_id)
     name = f"{row.name[: formats.MAX_NAME_LENGTH - 7]} (copy)"
     return create_prompt(user_id, NewSavedPrompt(name=name, description=row.description, content=row.content))
 
 
 def fill_prompt(user_id: int, saved_prompt_id: int, values: Mapping[str, str], moment: datetime) -> str:
     """Return a prompt's text with its variables filled; `moment` is the user's local time. Raises NotFound, Invalid."""
-    row = get_prompt(user_id, saved_prompt_id).prompt
+    row = get_prompt(user_id, saved_prompt_id)
     ready = {
         "CURRENT_DATE": moment.strftime("%Y-%m-%d"),
         "CURRENT_TIME": moment.strftime("%H:%M"),
@@ -117,10 +102,7 @@ def fill_prompt(user_id: int, saved_prompt_id: int, values: Mapping[str, str], m
         "CURRENT_WEEKDAY": moment.strftime("%A"),
         "USER_NAME": db.session.scalar(select(User.name).where(User.user_id == user_id)) or "",
     }
-    try:
-        return fill(row.content, values, ready)
-    except InvalidValues as error:
-        raise Invalid(str(error), errors=[{"loc": [n], "msg": wrong} for n, wrong in error.errors.items()]) from None
+    return fill(row.content, values, ready)
 
 
 def export_prompts(user_id: int) -> PromptExport:
@@ -141,7 +123,7 @@ def import_prompts(
     Raises NotFound for a space the user is not in, Conflict if there are too many, Invalid for too many at once.
     """
     if len(items) > formats.MAX_BATCH:
-        raise Invalid.field("prompts", f"are more than {formats.MAX_BATCH}")
+        raise Invalid.field("prompts", "are more than %(most)s", most=formats.MAX_BATCH)
     if space_id is not None:
         require_member(user_id, space_id, lock=True)
     prompts, refused = formats.read(items)
@@ -174,16 +156,18 @@ def _consequences(_sender: object, *, space: Space, user_id: int) -> list[Conseq
     return [Consequence("prompts", count, f"{phrase} that you share here will be yours alone again.")]
 
 
-def _select_prompts(user_id: int) -> Select[SavedPrompt, bool]:
+def _select_prompts(user_id: int) -> Select[SavedPrompt]:
+    """Return what a user can see, with `can_edit`, which is read anew: it is another's for another reader."""
     statement = select(SpaceMember.space_id).where(
         SpaceMember.user_id == user_id, SpaceMember.role == "owner", SpaceMember.status == "active"
     )
     condition: ColumnElement[bool] = SavedPrompt.user_id == user_id
     shared = SavedPrompt.space_id.in_(spaces_of(user_id))
-    can_edit = or_(condition, func.coalesce(SavedPrompt.space_id.in_(statement), False)).label("can_edit")
-    return select(SavedPrompt, can_edit).where(or_(and_(condition, SavedPrompt.space_id.is_(None)), shared))
+    can_edit = or_(condition, func.coalesce(SavedPrompt.space_id.in_(statement), False))
+    query = select(SavedPrompt).where(or_(and_(condition, SavedPrompt.space_id.is_(None)), shared))
+    return query.options(with_expression(SavedPrompt.can_edit, can_edit)).execution_options(populate_existing=True)
 
 
 def _require_room(user_id: int, additional: int) -> None:
     if count_rows(SavedPrompt.user_id == user_id) + additional > MAX_PROMPTS:
-        raise Conflict(f"Nobody can keep more than {MAX_PROMPTS:,} prompts. Delete some first.")
+        raise Conflict("Nobody can keep more than %(most)s prompts. Delete some first.", most=f"{MAX_PROMPTS:,}")

@@ -92,7 +92,7 @@ def new() -> ViewResult:
     elif (conversation_id := parse_id(request.args.get("conversation_id"))) is not None:
         prompt = service.last_message(current_user_id(), conversation_id)
     elif (saved_prompt_id := parse_id(request.args.get("saved_prompt_id"))) is not None:
-        saved = get_prompt(current_user_id(), saved_prompt_id).prompt
+        saved = get_prompt(current_user_id(), saved_prompt_id)
         prompt, title = saved.content, saved.name
     times = {name: request.args[name] for name in ("at", "repeat", "timezone") if name in request.args}
     return _form({"prompt": prompt, "title": title, **times})

@@ -124,13 +124,13 @@ def run_now(user_id: int, schedule_id: int) -> ScheduleRun:
 def list_runs(user_id: int, schedule_id: int, query: PageQuery) -> Page[tuple[ScheduleRun, int | None]]:
     """Return the times a schedule was due, newest first, with the conversation of each. Raises NotFound, Invalid."""
     get_schedule(user_id, schedule_id)
-    keyset = Keyset("runs of a schedule", query, datetime, scope=schedule_id)
     statement = (
         select(ScheduleRun, Message.conversation_id)
         .outerjoin(Message, Message.message_id == ScheduleRun.message_id)
         .where(ScheduleRun.schedule_id == schedule_id)
     )
-    return read_page(keyset, statement, ScheduleRun.due_at).map(lambda row: (row[0], row[1]))
+    page = read_page("runs of a schedule", query, statement, ScheduleRun.due_at, scope=schedule_id)
+    return page.map(lambda row: (row[0], row[1]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Pages of shared links: what visitors see, creating a link, and the user's list."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -8,10 +9,11 @@ from flask import Response, make_response, redirect, render_template, request, u
 from webapp.accounts.auth import current_identity, current_user_id, public
 from webapp.conversations.service import get_conversation
 from webapp.db.base import now
-from webapp.errors import Conflict, Invalid
 from webapp.extensions import limiter
+from webapp.http.forms import first_sentence, on_form
 from webapp.http.validation import MAX_ID, parse_id
-from webapp.http.views import PageBlueprint, commit_and_redirect, requested_cursor
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor
+from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.sharing import service
 from webapp.sharing.api import limit_links, share_url
@@ -21,6 +23,7 @@ blueprint = PageBlueprint("sharing_pages", __name__, access="user")
 
 EXPIRY_DAYS = {"": None, "1": 1, "7": 7, "30": 30}
 VISITS = "120 per minute"
+LABELS = N_({"from": "The first message", "to": "The last message"})
 
 
 @blueprint.get("/s/<token>")
@@ -46,7 +49,8 @@ def share(conversation_id: int) -> str:
 
 @blueprint.post("/c/<int:conversation_id>/share")
 @limit_links
-def create(conversation_id: int) -> Any:
+@on_form(lambda errors, conversation_id: _share_page(conversation_id, errors.values()), LABELS)
+def create(conversation_id: int) -> ViewResult:
     days = EXPIRY_DAYS.get(request.form.get("expires", ""))
     fields = NewShare(
         live=request.form.get("kind") == "live",
@@ -55,10 +59,7 @@ def create(conversation_id: int) -> Any:
         audience="accounts" if request.form.get("audience") == "accounts" else "anyone",
         expires_at=None if days is None else now() + timedelta(days=days),
     )
-    try:
-        service.create_share(current_user_id(), conversation_id, fields)
-    except (Conflict, Invalid) as error:
-        return _share_page(conversation_id, error=error.detail), error.status
+    service.create_share(current_user_id(), conversation_id, fields)
     return commit_and_redirect(
         url_for(".share", conversation_id=conversation_id, _anchor="links-title"), _("Your link is ready.")
     )
@@ -84,7 +85,7 @@ def _edge(name: str) -> int | None:
     return (parse_id(text) or MAX_ID) if text else None
 
 
-def _share_page(conversation_id: int, *, error: str = "") -> str:
+def _share_page(conversation_id: int, errors: Iterable[str] = ()) -> str:
     conversation = get_conversation(current_user_id(), conversation_id)
     return render_template(
         "sharing/share.html",
@@ -92,6 +93,6 @@ def _share_page(conversation_id: int, *, error: str = "") -> str:
         shares=service.list_shares(current_user_id(), ShareQuery(conversation_id=conversation_id, limit=100)).items,
         share_url=share_url,
         exchanges=service.list_exchanges(current_user_id(), conversation_id),
-        error=error,
+        error=first_sentence(errors),
         at=now(),
     )

@@ -15,7 +15,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import add_row, count_rows, db, delete_row, own_row
 from webapp.errors import Conflict, Invalid, NotFound, require
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_page
 from webapp.http.validation import Page
 from webapp.sharing.models import ConversationShare
 from webapp.sharing.schemas import LATEST_YEAR, NewShare, ShareQuery
@@ -117,7 +117,6 @@ def _first_words(content: str) -> str:
 
 def list_shares(user_id: int, query: ShareQuery) -> Page[tuple[ConversationShare, str | None]]:
     """Return the user's links with their conversations' titles, newest first. Raises Invalid for a foreign cursor."""
-    keyset = Keyset("shares", query, int, scope=user_id)
     statement = (
         select(ConversationShare, Conversation.title)
         .join(Conversation, Conversation.conversation_id == ConversationShare.conversation_id)
@@ -125,7 +124,8 @@ def list_shares(user_id: int, query: ShareQuery) -> Page[tuple[ConversationShare
     )
     if query.conversation_id is not None:
         statement = statement.where(ConversationShare.conversation_id == query.conversation_id)
-    return read_page(keyset, statement, ConversationShare.share_id).map(lambda row: (row[0], row[1]))
+    page = read_page("shares", query, statement, ConversationShare.share_id, scope=user_id)
+    return page.map(lambda row: (row[0], row[1]))
 
 
 def get_share(user_id: int, share_id: int) -> ConversationShare:

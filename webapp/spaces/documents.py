@@ -6,14 +6,14 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Select, delete as delete_rows, func, insert, select, update
+from sqlalchemy import ColumnElement, Select, delete as delete_rows, func, insert, select, update
 
 from webapp.accounts.models import User
 from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
 from webapp.db.base import add_row, count_rows, db, now, rows_changed, write_transaction
 from webapp.errors import Conflict, Forbidden, NotFound, require
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_page
 from webapp.http.validation import Page, PageQuery
 from webapp.llm.errors import ModelError
 from webapp.providers.clients import embedder
@@ -66,8 +66,9 @@ def add_document(
 def list_documents(user_id: int, space_id: int, query: PageQuery) -> Page[DocumentOut]:
     """Return the documents of a space, newest first, keyset-paged, without their text. Raises NotFound, Invalid."""
     require_member(user_id, space_id)
-    keyset = Keyset("documents of a space", query, int, scope=space_id)
-    return read_page(keyset, _select_documents(user_id, space_id), SpaceDocument.document_id).map(_out)
+    statement = _select_documents(user_id, space_id)
+    page = read_page("documents of a space", query, statement, SpaceDocument.document_id, scope=space_id)
+    return page.map(_out)
 
 
 def view_document(user_id: int, space_id: int, document_id: int) -> DocumentOut:
@@ -113,9 +114,7 @@ def delete_document(user_id: int, space_id: int, document_id: int) -> None:
 def retry_document(user_id: int, space_id: int, document_id: int) -> None:
     """Index a failed document again. Raises NotFound."""
     if view_document(user_id, space_id, document_id).status == "failed":
-        db.session.execute(
-            update(SpaceDocument).where(SpaceDocument.document_id == document_id).values(status="queued")
-        )
+        _update(document_id, status="queued")
         enqueue_after_commit("index_document", document_id=document_id)
 
 
@@ -192,11 +191,7 @@ def _cut(document_id: int) -> bool:
             content = db.session.scalar(select(SpaceDocument.content).where(SpaceDocument.document_id == document_id))
             add_parts(document_id, row.space_id, parts_of(content or "", row.pages, row.title, row.media_type))
             touch(row.space_id)
-        db.session.execute(
-            update(SpaceDocument)
-            .where(SpaceDocument.document_id == document_id)
-            .values(status="indexing", updated_at=now())
-        )
+        _update(document_id, status="indexing", updated_at=now())
         _count(document_id)
     return True
 
@@ -215,11 +210,7 @@ def _count(document_id: int) -> None:
     total, done_count = db.session.execute(
         select(func.count(), func.count(DocumentChunk.embedding)).where(DocumentChunk.document_id == document_id)
     ).one()
-    db.session.execute(
-        update(SpaceDocument)
-        .where(SpaceDocument.document_id == document_id)
-        .values(chunks_total=total, chunks_done=done_count, updated_at=now())
-    )
+    _update(document_id, chunks_total=total, chunks_done=done_count, updated_at=now())
 
 
 def _set_outcome(document_id: int, status: str) -> None:
@@ -228,11 +219,16 @@ def _set_outcome(document_id: int, status: str) -> None:
         space_id = db.session.scalar(select(SpaceDocument.space_id).where(SpaceDocument.document_id == document_id))
         if space_id is None:
             return
-        end = update(SpaceDocument).where(SpaceDocument.document_id == document_id, SpaceDocument.status == "indexing")
-        if not rows_changed(end.values(status=status, updated_at=now())):
+        if not _update(document_id, SpaceDocument.status == "indexing", status=status, updated_at=now()):
             return
         touch(space_id)  # the vectors exist now
     log.info("document indexed", extra={"document_id": document_id, "status": status})
+
+
+def _update(document_id: int, *conditions: ColumnElement[bool], **values: Any) -> int:
+    return rows_changed(
+        update(SpaceDocument).where(SpaceDocument.document_id == document_id, *conditions).values(**values)
+    )
 
 
 def _select_documents(user_id: int, space_id: int) -> Select[*tuple[Any, ...]]:

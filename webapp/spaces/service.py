@@ -12,7 +12,7 @@ from webapp.audit.actions import Action
 from webapp.db.base import add_row, count_rows, db, now
 from webapp.db.text_search import contains_words
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, require
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_page
 from webapp.http.validation import Page
 from webapp.spaces import signals
 from webapp.spaces.models import Space, SpaceDocument, SpaceMember, SpaceVersion
@@ -129,7 +129,7 @@ def update_space(user_id: int, space_id: int, changes: SpaceChanges) -> None:
 def delete_space(user_id: int, space_id: int, *, forget: bool = False) -> None:
     """Delete a space, as its owner; with `forget`, also their memories in it. Raises NotFound, Forbidden."""
     space = get_space(user_id, space_id, owner=True, lock=True)
-    end_space(space, forgetful=user_id if forget else None)
+    end_space(space, forgetting_id=user_id if forget else None)
 
 
 def end_membership(space: Space, user_id: int, *, forget: bool = False) -> Answers:
@@ -146,11 +146,11 @@ def end_membership(space: Space, user_id: int, *, forget: bool = False) -> Answe
     return results
 
 
-def end_space(space: Space, *, forgetful: int | None = None) -> Answers:
+def end_space(space: Space, *, forgetting_id: int | None = None) -> Answers:
     """End every membership and delete the space; returns the answers of `membership_ending`."""
     answers: Answers = []
     for member_id in sorted(active_members(space.space_id)):
-        answers += end_membership(space, member_id, forget=member_id == forgetful)
+        answers += end_membership(space, member_id, forget=member_id == forgetting_id)
     statement = select(SpaceDocument.digest).where(SpaceDocument.space_id == space.space_id)
     originals = db.session.scalars(statement.where(SpaceDocument.digest.is_not(None)).distinct()).all()
     db.session.execute(delete(Space).where(Space.space_id == space.space_id))
@@ -170,11 +170,10 @@ def active_members(space_id: int) -> Collection[int]:
 
 def list_spaces(user_id: int, query: SpaceQuery) -> Page[SpaceOut]:
     """Return the user's spaces and those they are invited to, newest first, keyset-paged. Raises Invalid."""
-    keyset = Keyset("spaces", query, int, scope=user_id)
     statement = _select_spaces(user_id)
     if query.kind is not None:
         statement = statement.where(Space.kind == query.kind)
-    return read_page(keyset, statement, Space.space_id).map(_out)
+    return read_page("spaces", query, statement, Space.space_id, scope=user_id).map(_out)
 
 
 def find_spaces(user_id: int, q: str, limit: int) -> Sequence[Space]:

@@ -1,5 +1,5 @@
-"""Parts of a message that are data by their form, and so were not typed as one's words: JSON, pairs of tags, code,
-tables, logs, traces of errors, changes of files; pure."""
+"""Parts of a message that are data by their form, and so were not typed as words: JSON, pairs of tags, raw prompts,
+code, tables, logs, traces of errors, changes of files; pure."""
 
 import json
 import re
@@ -16,6 +16,8 @@ _PAIRED = re.compile(
     r"|(?:^|(?<=\n))(?:BEGIN|(?P<card>END)):([A-Z]{1,40})[ \t]*(?=\n|$)"
 )
 """Marks that open and close a block: of forums, of LaTeX, of calendars and address cards."""
+_TURN = re.compile(r"<[|｜][^<>|｜\s]{1,40}[|｜]>|\[/?INST\]")
+"""A mark between the turns of a model's raw prompt."""
 _JSON = re.compile(r"\{\s*\"[^\"\n]{1,80}\"\s*:[^{}]*[{}]")
 _JSON_BEGINS = re.compile(r"[\[{]\s*(?:\"[^\"\n]{0,400}\"\s*[,:]|[\[{])")
 _ARGUMENT = re.compile(r"(?<=\w\()(['\"])(?:(?!\1)[^\n])+\1(?=\s?[,)])")
@@ -42,6 +44,8 @@ _DECODER = json.JSONDecoder(strict=False)
 def data_blocks(text: str, lines: Sequence[Span]) -> Iterator[Span]:
     """Yield the spans of the blocks in a text with these lines."""
     yield from _between_tags(text)
+    if len(turns := [*_TURN.finditer(text)]) > 1:
+        yield Span(turns[0].start(), turns[-1].end())
     yield from _json(text)
     yield from (Span(*match.span()) for match in _ARGUMENT.finditer(text))
     yield from _code(text, lines)

@@ -24,7 +24,7 @@ OTHERS: frozenset[str] = frozenset({"pasted", "quoted", FORGOTTEN})
 _OPENERS = {"“": "”", "„": "“", "«": "»", "»": "«", '"': '"', "‘": "’", "「": "」", "『": "』"}
 _FENCE = re.compile(r" {0,8}(?:[-*>] {0,3})?(`{3,}|~{3,})")
 _TRIPLE = re.compile(r'"""|\'\'\'')
-_RULE = re.compile(r"\s*([-=_*#])\1{2,}[^\w\n]*")
+_RULE = re.compile(r"\s*([-=_*#+<>{}])\1{2,}[^\w\n]*")
 _TITLED_RULE = re.compile(r"\s*+[-=_]{3,}+[^\n]{1,80}?[-=_]{3,}+\s*+")
 _STAMP = re.compile(
     r"[ \t]*(?:\[[^\]\n]{0,24}\d[^\]\n]{0,24}\]|(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[ \t]+)?\d{1,2}[:.]\d\d[^\s:]{0,6}"
@@ -32,12 +32,13 @@ _STAMP = re.compile(
 )
 """A time before a speaker's label, with or without its day."""
 _BRACKET = re.compile(r"\s*(?:[\[<*]|\([^()\n]*\)\s?[:：])")
-_ANSWERED = re.compile(r"[^\n]{0,60}\b\d{4}\b[^\n]{0,30}\b\d{1,2}[:.]\d\d\b[^\n]{0,80}[:：]\s*")
-"""The line above a mail that is answered: a day with its year, a time, whoever wrote it, and a colon."""
+_WHEN = r"(?<!\d)\d{4}(?!\d)[^\n]{0,30}(?<!\d)\d{1,2}[:.]\d\d(?!\d)"
+"""A day with its year, and a time."""
+_ANSWERED = re.compile(rf"[^\n]{{0,60}}{_WHEN}[^\n]{{0,80}}[:：]\s*")
+"""The line above a mail that is answered: when it was sent, whoever wrote it, and a colon."""
 _LABEL = re.compile(r"\s*(?:[\[(<*]{0,3})([^\W\d_][^\n:：\]]{0,30})[\])>*]{0,3}\s?[:：]\s*\S")
 _ADDRESS = re.compile(r"[^\s@<]@[^\s@>]{1,255}\.\w")
-_SENT = re.compile(r"\b\d{4}\b[^\n]{0,30}\b\d{1,2}[:.]\d\d\b")
-"""A day with its year, and a time: when a mail was sent."""
+_SENT = re.compile(_WHEN)
 _CLOCK = r"\d{1,2}[:.]\d\d(?::\d\d)?(?:[ \u202f]?[^\W\d_]\.?[^\W\d_]\.?)?"
 _HEADER = re.compile(
     rf"[ \t]*(?:\[(?:[^\]\n]{{0,24}}[ ,])?{_CLOCK}\][ \t]+(?P<after>[^\W\d_][^\n:：]{{0,40}})"
@@ -53,13 +54,13 @@ _MAX_RULE_LENGTH = 200
 """Characters; a longer line is text."""
 _INLINE = re.compile(
     r"(?<!\w)(?:«[^«»\n]+»|»[^«»\n]+«|\"[^\"\n]+\")(?!\w)"
-    r"|“[^“”\n]+”|„[^„“”\n]+[“”]|‹[^‹›\n]+›|「[^「」\n]+」|『[^『』\n]+』|`[^`\n]+`"
+    r"|“[^“”\n]+”|(?<!\w)”(?=\S)[^“”\n]+(?<=\S)”(?!\w)|„[^„“”\n]+[“”]|‹[^‹›\n]+›|「[^「」\n]+」|『[^『』\n]+』|`[^`\n]+`"
     r"|(?<!\w)'(?=[^\s'])(?:[^'\n]|(?<=\w)'(?=\w))+(?<=[^\s'])'(?!\w)"
     r"|‘(?:[^‘’\n]|(?<=\w)’(?=\w))+’(?!\w)|‚[^‚‘\n]+‘"
 )
 _MARKED_QUOTE = re.compile(r"\s*(?:[-*+]\s+|\d{1,3}[.)]\s+)?>")
 _INVISIBLE = re.compile(f"[{INVISIBLE}\u200d]")
-_ASCII = str.maketrans("＞＂｀～", '>"`~')
+_ASCII = str.maketrans("＞＂״″〝〞｀～", '>"""""`~')
 _SAID_WORDS = 6
 """From how many words on a quotation within a line is what somebody said; a shorter one is a name or a title."""
 _QUOTED = re.compile(r"(?:^|\n)[ \t]{0,8}([“„«»\"‘「『])")

@@ -27,7 +27,7 @@ from webapp.tools.web.providers import PROVIDERS
 blueprint = PageBlueprint("tools_pages", __name__, access="user")
 blueprint.add_app_template_filter(sources_of, "tool_sources")
 blueprint.add_app_template_filter(arguments_line, "tool_input")
-blueprint.add_app_template_filter(translate_result, "told_of_tools")
+blueprint.add_app_template_filter(translate_result, "translate_result")
 
 
 @blueprint.post("/c/<int:conversation_id>/web")
@@ -47,7 +47,7 @@ def index() -> ViewResult:
 
 
 def _own_page(**extra: Any) -> str:
-    return render_template("tools/index.html", wished=accounts.user_settings(current_user_id()), **extra)
+    return render_template("tools/index.html", user_settings=accounts.user_settings(current_user_id()), **extra)
 
 
 @blueprint.post("/settings/tools")

@@ -60,7 +60,7 @@ class ProposeSchedule(BaseModel):
     repeat: str = Field("once", description="daily, weekdays, weekly or monthly", max_length=20)
 
 
-async def _calculate(arguments: dict[str, Any], _around: ToolContext) -> Output:
+async def _calculate(arguments: dict[str, Any], _context: ToolContext) -> Output:
     try:
         return {**calculate(Calculate.model_validate(arguments).expression)}
     except (Unanswerable, ValidationError) as error:
@@ -94,9 +94,9 @@ async def _propose_schedule(arguments: dict[str, Any], context: ToolContext) -> 
 
 
 BUILT_IN = (
-    Tool(definition_of("calculate", Calculate), "home", _calculate),
-    Tool(definition_of("dates", Dates), "home", _calculate_date),
-    Tool(definition_of("propose_schedule", ProposeSchedule), "home", _propose_schedule),
+    Tool(definition_of("calculate", Calculate), "local", _calculate),
+    Tool(definition_of("dates", Dates), "local", _calculate_date),
+    Tool(definition_of("propose_schedule", ProposeSchedule), "local", _propose_schedule),
 )
 
 

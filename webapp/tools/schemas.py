@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.http.validation import Changes, Flag, Input, Instant, Line, Output
-from webapp.providers.schemas import server_address
+from webapp.providers.schemas import ServerUrl, server_url
 from webapp.tools.models import ToolServer, WebAccess
 
 
 def _address(value: str) -> str:
-    return server_address(value) if value else ""
+    return server_url(value) if value else ""
 
 
 class WebAccessFields(Input):
@@ -37,7 +37,6 @@ class WebAccessOut(Output):
 
 
 ServerName = Annotated[Line, Field(min_length=1, max_length=60)]
-ServerUrl = Annotated[Line, Field(min_length=1, max_length=500), AfterValidator(server_address)]
 
 
 class NewToolServer(Input):

@@ -181,7 +181,7 @@ def tools_for(user_id: int, tokens: int, names: Collection[str] = ()) -> list[To
         tools.append(
             Tool(
                 definition,
-                "far",
+                "remote",
                 _runner(server_of(row), entry),
                 writes=not entry["reads_only"],
                 asks=not entry["reads_only"] and (row.server_id, entry["name"]) not in allowed,
@@ -195,7 +195,7 @@ def tools_for(user_id: int, tokens: int, names: Collection[str] = ()) -> list[To
 
 
 def _runner(server: Server, tool: dict[str, Any]) -> Run:
-    async def run(arguments: dict[str, Any], _around: ToolContext) -> Output:
+    async def run(arguments: dict[str, Any], _context: ToolContext) -> Output:
         return await client.call(server, tool["name"], original_arguments(arguments, schema_of(tool)))
 
     return run

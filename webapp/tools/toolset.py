@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from webapp.text.tokens import estimate_tokens
 
-ROUNDS, FAR_ROUNDS = 4, 8
+ROUNDS, REMOTE_ROUNDS = 4, 8
 """How often the model may call tools in one reply: if all of them are local, and if some reach out."""
 MAX_CALLS = 8
 """The most calls at once."""
@@ -15,11 +15,11 @@ REMOTE_SECONDS = 120.0
 """The most time that calls which reach out may take together in one reply, not counting the wait for the person."""
 MAX_TOKENS = 3_000
 """The most tokens of one result; a longer one is shortened with a mark."""
-FAR_TOKENS = 8_000
+REMOTE_TOKENS = 8_000
 """The most tokens of all results from outside in one reply; fewer if the model's window is small."""
-FAR_SHARE = 0.25
+REMOTE_SHARE = 0.25
 
-Kind = Literal["memory", "home", "far", "client"]
+Kind = Literal["memory", "local", "remote", "client"]
 Output = dict[str, Any]
 
 
@@ -44,7 +44,7 @@ Run = Callable[[dict[str, Any], ToolContext], Awaitable[Output]]
 class Tool:
     """A tool as it is offered, and how it is carried out.
 
-    `memory` tools run in the turn's database threads, `home` ones answer at once, `far` ones reach out, shown and
+    `memory` tools run in the turn's database threads, `local` ones answer at once, `remote` ones reach out, shown and
     stoppable, with untrusted results; `client` ones end the turn. `writes`: it may change something; `asks`: the person
     first; `server` and `title` say to whom it goes.
     """
@@ -81,7 +81,7 @@ class Toolset:
     @property
     def asks_other_servers(self) -> bool:
         """Return whether some of them ask other servers."""
-        return any(tool.kind == "far" for tool in self.tools)
+        return any(tool.kind == "remote" for tool in self.tools)
 
     @property
     def is_described_by_others(self) -> bool:
@@ -91,16 +91,16 @@ class Toolset:
     @property
     def rounds(self) -> int:
         """Return how often the model may call tools."""
-        return FAR_ROUNDS if self.asks_other_servers else ROUNDS
+        return REMOTE_ROUNDS if self.asks_other_servers else ROUNDS
 
     @property
     def definition_tokens(self) -> int:
         """Return the tokens of the definitions of added tools, which must be kept free in the model's window, too."""
-        return sum(estimate_tokens(str(tool.definition)) for tool in self.tools if tool.kind in ("far", "client"))
+        return sum(estimate_tokens(str(tool.definition)) for tool in self.tools if tool.kind in ("remote", "client"))
 
     def result_tokens(self, window: int) -> int:
         """Return the tokens that must be kept free in the model's window for their results."""
-        return min(FAR_TOKENS, int(window * FAR_SHARE)) if self.asks_other_servers else 0
+        return min(REMOTE_TOKENS, int(window * REMOTE_SHARE)) if self.asks_other_servers else 0
 
     def get(self, name: str) -> Tool | None:
         return next((tool for tool in self.tools if tool.name == name), None)

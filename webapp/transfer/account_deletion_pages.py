@@ -73,6 +73,6 @@ def keep() -> ViewResult:
     user = returning_owner()
     if user is None:
         return redirect(url_for("accounts_pages.login"), 303)
-    deletion.keep(user.user_id)
+    deletion.cancel(user.user_id)
     auth.start_session(user)
     return commit_and_redirect(url_for("conversations_pages.new"), gettext("Your account stays as it was."))

@@ -81,7 +81,7 @@ def delete_account(user_id: int, *, seconds: float | None = None) -> str:
     """Continue deleting a due account, a piece a transaction; return `kept`, `running` or `done`."""
     turn = Slice(seconds)
     with write_transaction():
-        if not deletion.begin(user_id):
+        if not deletion.begin_due(user_id):
             return "kept"
     contents: set[str] = set()
     for _ in _pieces(user_id, contents):

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from flask import request, send_file
+from flask import send_file
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, password_required, writes
 from webapp.db.base import db
-from webapp.errors import Invalid
 from webapp.extensions import limiter
-from webapp.http.forms import validate
+from webapp.http.forms import read_body
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Id, PageQuery
 from webapp.http.views import accepts_files
@@ -28,6 +27,7 @@ from webapp.transfer.schemas import (
     NewExport,
     PastedImport,
     StartImport,
+    UploadedExport,
 )
 
 blueprint = api_blueprint("transfer_api", __name__, tag="Import and export", access="user")
@@ -37,18 +37,14 @@ limit_transfers = limiter.shared_limit("60 per hour", scope="transfer", key_func
 
 @blueprint.post("/imports", status=202)
 @limit_transfers
-@accepts_files
+@accepts_files(UploadedExport, PastedImport)
 @idempotency.idempotent
 def create_import() -> ImportOut:
     """Bring in an export: a `file` as multipart form data, or pasted `text` as JSON. It is looked at first."""
-    if request.is_json:
-        row = service.paste(current_user_id(), validate(PastedImport, request.get_json()))
-    else:
-        file = request.files.get("file")
-        if file is None:
-            raise Invalid.field("file", "is missing")
-        row = service.upload(current_user_id(), file, request.form.get("format") or None)
-    return ImportOut.of(row)
+    body = read_body()
+    if isinstance(body, PastedImport):
+        return ImportOut.of(service.paste(current_user_id(), body))
+    return ImportOut.of(service.upload(current_user_id(), body.file, body.format or None))
 
 
 @blueprint.get("/imports")

@@ -21,7 +21,7 @@ from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import add_row, db, now, reads_only, write_transaction
 from webapp.errors import Conflict, Invalid, NotFound, require
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_rows
 from webapp.http.validation import MAX_ID, Page, PageQuery
 from webapp.i18n import LANGUAGES, Language, dates
 from webapp.i18n.date_texts import numeric_moment
@@ -91,8 +91,7 @@ def get_export(user_id: int, export_id: int) -> Export:
 
 def list_exports(user_id: int, query: PageQuery) -> Page[Export]:
     """Return the user's exports, newest first. Raises Invalid for a foreign cursor."""
-    keyset = Keyset("exports", query, int, scope=user_id)
-    return read_page(keyset, _exports_of(user_id), Export.export_id).map(lambda row: row.Export)
+    return read_rows("exports", query, _exports_of(user_id), Export.export_id, scope=user_id)
 
 
 def download(user_id: int, export_id: int) -> Export:

@@ -17,15 +17,23 @@ from webapp.http.validation import (
     Output,
     PageQuery,
     Time,
+    Upload,
 )
 from webapp.transfer.models import Import, ImportItem
 
 MAX_PASTED = 1_000_000
 
 
-class PastedImport(BaseModel):
+class _NewImport(Input):
+    format: Line | None = Field(None, max_length=30, description="Recognised where it is not given.")
+
+
+class UploadedExport(_NewImport):
+    file: Upload
+
+
+class PastedImport(_NewImport):
     text: str = Field(min_length=1, max_length=MAX_PASTED, description="A list of memories, one per line.")
-    format: Line | None = Field(None, max_length=30)
 
 
 class Range(Input):

@@ -18,7 +18,7 @@ from webapp.conversations.models import Conversation
 from webapp.db.base import add_row, after_commit, db, now
 from webapp.errors import Conflict, Invalid, TooLarge, require
 from webapp.extensions import app_settings
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_page, read_rows
 from webapp.http.validation import MAX_ID, Page, PageQuery
 from webapp.memories.store.copies import without
 from webapp.memories.store.forgetting import pre_forget
@@ -42,7 +42,7 @@ MAX_READY = 10
 def upload(user_id: int, file: FileStorage, reader: str | None) -> Import:
     """Store an uploaded export and have it examined. Raises Invalid, TooLarge, Conflict."""
     _check(user_id, reader)
-    stored_as, size = storage.keep(file)
+    stored_as, size = storage.store(file)
     if size > app_settings().max_import_bytes:
         storage.drop(stored_as)
         raise TooLarge("The file is larger than %(size)s MB.", size=app_settings().max_import_bytes // 1024**2)
@@ -55,7 +55,7 @@ def upload(user_id: int, file: FileStorage, reader: str | None) -> Import:
 def paste(user_id: int, fields: PastedImport) -> Import:
     """Store pasted memories and have them examined. Raises Invalid, Conflict."""
     _check(user_id, fields.format)
-    stored_as, size = storage.keep(fields.text)
+    stored_as, size = storage.store(fields.text)
     return add_stored(user_id, PASTED_NAME, stored_as, size, fields.format or "list")
 
 
@@ -86,14 +86,12 @@ def get_import(user_id: int, import_id: int, *, lock: bool = False) -> Import:
 
 def list_imports(user_id: int, query: PageQuery) -> Page[Import]:
     """Return the user's imports, newest first. Raises Invalid for a foreign cursor."""
-    keyset = Keyset("imports", query, int, scope=user_id)
-    return read_page(keyset, _imports_of(user_id), Import.import_id).map(lambda row: row.Import)
+    return read_rows("imports", query, _imports_of(user_id), Import.import_id, scope=user_id)
 
 
 def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportItem]:
     """Return an import's outcomes in order; a deleted conversation has no target. Raises NotFound, Invalid."""
     get_import(user_id, import_id)
-    keyset = Keyset("parts of an import", query, int, scope=import_id)
     is_titled = (ImportItem.kind == "conversation") & (Conversation.conversation_id == ImportItem.target_id)
     statement = (
         select(ImportItem, Conversation.title, Conversation.conversation_id)
@@ -104,7 +102,8 @@ def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportIte
         statement = statement.where(ImportItem.left_out.is_not(None))
     elif query.outcome:
         statement = statement.where(ImportItem.outcome == query.outcome)
-    page = read_page(keyset, statement, ImportItem.item_id, newest_first=False)
+    key = ImportItem.item_id
+    page = read_page("parts of an import", query, statement, key, scope=import_id, newest_first=False)
     for item, title, conversation_id, _ in page.items:
         db.session.expunge(item)
         if item.kind == "conversation" and item.target_id and conversation_id is None:

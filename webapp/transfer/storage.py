@@ -28,7 +28,7 @@ def folder() -> Path:
     return path
 
 
-def keep(upload: FileStorage | str) -> tuple[str, int]:
+def store(upload: FileStorage | str) -> tuple[str, int]:
     """Store an upload, or a pasted text, under a name of our own; returns that name and the size in bytes."""
     with open_new_file() as (name, file):
         if isinstance(upload, str):

@@ -19,7 +19,7 @@ from webapp.extensions import app_settings
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.providers.catalogue import catalogue
-from webapp.usage.models import BACKGROUND, CHAT, SCHEDULE, SOURCES, Quota
+from webapp.usage.models import SOURCES, Quota
 from webapp.usage.records import cost
 from webapp.usage.schemas import QuotaFields, QuotaState, UsageLine, UsageQuery, UsageReport
 from webapp.usage.sums import used
@@ -224,13 +224,13 @@ def _line_of(key: str, label: str, rows: Sequence[Any]) -> UsageLine:
         stored = (row.input_price, row.output_price)
         return prices.get(row.target or "") if stored == (None, None) else stored
 
-    input_counts, output_counts = dict.fromkeys(SOURCES, 0), dict.fromkeys(SOURCES, 0)
+    counts = {f"{source}_{side}_tokens": 0 for source in SOURCES for side in ("input", "output")}
     cached = calls = 0
     paid: list[float] = []
     for row in rows:
         tokens = int(row.input_tokens), int(row.cached_tokens), int(row.output_tokens)
-        input_counts[row.source] += tokens[0]
-        output_counts[row.source] += tokens[2]
+        counts[f"{row.source}_input_tokens"] += tokens[0]
+        counts[f"{row.source}_output_tokens"] += tokens[2]
         cached += tokens[1]
         calls += int(row.calls)
         if (dollars := cost(row.model, tokens, price(row))) is not None:
@@ -238,12 +238,7 @@ def _line_of(key: str, label: str, rows: Sequence[Any]) -> UsageLine:
     return UsageLine(
         key=key,
         label=label,
-        chat_input_tokens=input_counts[CHAT],
-        chat_output_tokens=output_counts[CHAT],
-        schedule_input_tokens=input_counts[SCHEDULE],
-        schedule_output_tokens=output_counts[SCHEDULE],
-        background_input_tokens=input_counts[BACKGROUND],
-        background_output_tokens=output_counts[BACKGROUND],
+        **counts,
         cached_tokens=cached,
         calls=calls,
         dollars=round(fsum(paid), 6) if paid else None,  # the same in any order of the rows

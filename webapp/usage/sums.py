@@ -115,15 +115,8 @@ def lock_mark() -> UsageMark:
 
 def sums_of(*conditions: ColumnElement[bool]) -> dict[Key, list[int]]:
     """Return the sums of some records, of each person."""
-    key = (
-        UsageRecord.user_id,
-        DAY,
-        SOURCE,
-        UsageRecord.model,
-        UsageRecord.target,
-        UsageRecord.input_price,
-        UsageRecord.output_price,
-    )
+    made: dict[str, Any] = {"day": DAY, "source": SOURCE}
+    key = [made[name] if name in made else getattr(UsageRecord, name) for name in Key._fields]
     tokens = (UsageRecord.input_tokens, UsageRecord.cached_tokens, UsageRecord.output_tokens)
     counts = (*map(func.sum, tokens), func.count(), func.sum(_ESTIMATED))
     rows = db.session.execute(select(*key, *counts).where(*conditions).group_by(*key))

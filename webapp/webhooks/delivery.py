@@ -31,7 +31,7 @@ GONE = 410
 
 
 @dataclass(frozen=True, slots=True)
-class _Letter:
+class _Attempt:
     """A delivery that was claimed, with what it takes to send it."""
 
     delivery_id: int
@@ -57,12 +57,12 @@ def deliver(webhook_id: int) -> int:
     delivered, turn = 0, Slice()
     while True:
         with write_transaction():
-            letter = _claim(webhook_id)
-        if letter is None:
+            attempt = _claim(webhook_id)
+        if attempt is None:
             return delivered
-        outcome = _send(letter)
+        outcome = _send(attempt)
         with write_transaction():
-            _note(webhook_id, letter, outcome)
+            _note(webhook_id, attempt, outcome)
             if outcome.status != "delivered":
                 return delivered
             delivered += 1
@@ -73,7 +73,7 @@ def deliver(webhook_id: int) -> int:
             return delivered
 
 
-def _claim(webhook_id: int) -> _Letter | None:
+def _claim(webhook_id: int) -> _Attempt | None:
     """Return the next delivery that is due, reserved for a while; None if there is none."""
     hook = db.session.get(Webhook, webhook_id)
     if hook is None or not hook.is_active:
@@ -102,7 +102,7 @@ def _claim(webhook_id: int) -> _Letter | None:
     if rows_changed(statement.values(attempts=attempts, due_at=now() + LEASE)) != 1:
         return None
     body = json.dumps(_delivery_body(hook, row), ensure_ascii=False, separators=(",", ":")).encode()
-    return _Letter(row.delivery_id, attempts, hook.url, body, headers(secret, row.event_id, int(time.time()), body))
+    return _Attempt(row.delivery_id, attempts, hook.url, body, headers(secret, row.event_id, int(time.time()), body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +112,13 @@ class _Outcome:
     ends: bool = False
 
 
-def _send(letter: _Letter) -> _Outcome:
+def _send(attempt: _Attempt) -> _Outcome:
     try:
         answer = http_client.request(
             "POST",
-            letter.url,
-            body=letter.body,
-            headers=letter.headers,
+            attempt.url,
+            body=attempt.body,
+            headers=attempt.headers,
             most=0,
             allowed=app_settings().outbound_allowed,
         )
@@ -129,18 +129,18 @@ def _send(letter: _Letter) -> _Outcome:
     return _Outcome("waiting", f"It answered {answer.status}.", ends=answer.status == GONE)
 
 
-def _note(webhook_id: int, letter: _Letter, outcome: _Outcome) -> None:
+def _note(webhook_id: int, attempt: _Attempt, outcome: _Outcome) -> None:
     """Record how an attempt went, unless there has been another one since."""
     hook = db.session.get(Webhook, webhook_id, with_for_update=True)
-    row = db.session.get(WebhookDelivery, letter.delivery_id, populate_existing=True)
-    if hook is None or row is None or row.attempts != letter.attempts or row.status != "waiting":
+    row = db.session.get(WebhookDelivery, attempt.delivery_id, populate_existing=True)
+    if hook is None or row is None or row.attempts != attempt.attempts or row.status != "waiting":
         return
     row.answer = outcome.answer[:200]
     if outcome.status == "delivered":
         row.status, hook.failing_since = "delivered", None
         return
     hook.failing_since = hook.failing_since or now()
-    wait = wait_after(letter.attempts)
+    wait = wait_after(attempt.attempts)
     if wait is None or outcome.ends:
         row.status = "failed"
         service.disable(hook, outcome.answer if outcome.ends else f"it failed for two days. {outcome.answer}")

@@ -2,13 +2,11 @@
 
 from typing import Any
 
-from flask import flash, render_template, request, url_for
-from pydantic import ValidationError
+from flask import render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, password_required
 from webapp.audit.targets import reason
-from webapp.errors import DomainError
-from webapp.http.problems import field_errors
+from webapp.http.forms import on_form, validate
 from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, pop_values, show_once
 from webapp.i18n.marks import N_
@@ -18,7 +16,8 @@ from webapp.webhooks.schemas import ALL_KINDS, NewWebhook, WebhookChanges
 
 blueprint = PageBlueprint("webhooks_pages", __name__, access="user")
 
-WORDS = N_(
+LABELS = N_({"url": "The address", "kinds": "An event"})
+KIND_LABELS = N_(
     {
         "conversation.started": "A conversation began",
         "conversation.deleted": "A conversation was deleted",
@@ -43,17 +42,10 @@ def index() -> ViewResult:
 
 @blueprint.post("/settings/webhooks")
 @password_required
+@on_form(lambda errors: _page(errors=errors), LABELS, otherwise="url")
 def create() -> ViewResult:
     """Add a webhook; the page shows its secret, only this once."""
-    values = {"url": request.form.get("url", "").strip(), "kinds": request.form.getlist("kinds")}
-    try:
-        fields = NewWebhook.model_validate({**values, "with_content": bool(request.form.get("with_content"))})
-        row, secret = service.create_webhook(current_user_id(), fields)
-    except ValidationError as error:
-        error_fields = field_errors(error)[0]
-        return _page(errors={error_fields["loc"][0]: _error_text(error_fields)}, values=values), 422
-    except DomainError as error:
-        return _page(errors={"url": error.detail}, values=values), error.status
+    row, secret = service.create_webhook(current_user_id(), validate(NewWebhook, _fields()))
     return show_once(url_for(".index"), secret=secret, fresh=row.webhook_id)
 
 
@@ -61,28 +53,29 @@ def create() -> ViewResult:
 @password_required
 def change(webhook_id: int) -> ViewResult:
     """Switch on or off, test, or delete."""
-    user_id, deed = current_user_id(), request.form.get("deed", "")
-    if deed == "delete":
-        service.delete_webhook(user_id, webhook_id)
-        flash(_("The webhook has been deleted."))
-    elif deed == "test":
-        service.ping(user_id, webhook_id)
-        flash(_("A test is on its way. Reload the page to see the answer."))
-    elif deed == "secret":
-        _row, secret = service.renew_secret(user_id, webhook_id)
-        return show_once(url_for(".index"), secret=secret, fresh=webhook_id)
-    elif deed in ("on", "off"):
-        service.change_webhook(user_id, webhook_id, WebhookChanges(is_active=deed == "on"))
-    return commit_and_redirect(url_for(".index"))
+    user_id, message = current_user_id(), ""
+    match request.form.get("do"):
+        case "delete":
+            service.delete_webhook(user_id, webhook_id)
+            message = _("The webhook has been deleted.")
+        case "test":
+            service.ping(user_id, webhook_id)
+            message = _("A test is on its way. Reload the page to see the answer.")
+        case "secret":
+            _row, secret = service.renew_secret(user_id, webhook_id)
+            return show_once(url_for(".index"), secret=secret, fresh=webhook_id)
+        case "on" | "off" as do:
+            service.change_webhook(user_id, webhook_id, WebhookChanges(is_active=do == "on"))
+    return commit_and_redirect(url_for(".index"), message)
 
 
-def _page(
-    *,
-    errors: dict[str, str] | None = None,
-    values: dict[str, Any] | None = None,
-    secret: str = "",
-    fresh: int = 0,
-) -> str:
+def _fields() -> dict[str, Any]:
+    """Return the posted webhook."""
+    form = request.form
+    return {"url": form.get("url", ""), "kinds": form.getlist("kinds"), "with_content": "with_content" in form}
+
+
+def _page(*, errors: dict[str, str] | None = None, secret: str = "", fresh: int = 0) -> str:
     rows = service.list_webhooks(current_user_id())
     webhook_id = parse_id(request.args.get("show", "")) or fresh
     deliveries = (
@@ -92,15 +85,11 @@ def _page(
         "webhooks/page.html",
         rows=rows,
         kinds=ALL_KINDS,
-        words=WORDS,
+        words=KIND_LABELS,
         translate_reason=reason,
         errors=errors or {},
-        values=values or {"kinds": ALL_KINDS},
+        values=_fields() if errors else {"kinds": ALL_KINDS},
         secret=secret,
         chosen=webhook_id,
         deliveries=deliveries,
     )
-
-
-def _error_text(result: dict[str, Any]) -> str:
-    return _("Choose at least one event.") if result["loc"][0] == "kinds" else _("This is not an address.")

@@ -5,7 +5,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, exists, func, select, update
 
 from webapp.accounts.access import BROWSER_ONLY
 from webapp.accounts.access_kinds import Kind, add_kind
@@ -60,7 +60,7 @@ def get_webhook(user_id: int, webhook_id: int) -> Webhook:
 def create_webhook(user_id: int, fields: NewWebhook) -> tuple[Webhook, str]:
     """Create a webhook; returns it and its secret, readable only this once. Raises Invalid, Conflict."""
     if len(list_webhooks(user_id)) >= MAX_WEBHOOKS:
-        raise Conflict(f"There are already {MAX_WEBHOOKS} webhooks.")
+        raise Conflict("There are already %(most)s webhooks.", most=MAX_WEBHOOKS)
     secret, identity = new_secret(), current_identity()
     row = Webhook(
         user_id=user_id,
@@ -179,9 +179,8 @@ def _drop_waiting(webhook_id: int) -> None:
 
 def _mark(user_id: int) -> None:
     """Store on the account whether it has active webhooks, so that the end of a turn needs no query for that."""
-    active = select(Webhook.webhook_id).where(Webhook.user_id == user_id, Webhook.is_active).limit(1)
-    is_active = db.session.scalar(active) is not None
-    db.session.execute(update(User).where(User.user_id == user_id).values(has_webhooks=is_active))
+    active = exists().where(Webhook.user_id == user_id, Webhook.is_active)
+    db.session.execute(update(User).where(User.user_id == user_id).values(has_webhooks=active))
 
 
 def _require_maker(row: Webhook) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -104,7 +105,7 @@ def test_the_entry_point_is_there():
 
 
 def test_it_uses_nothing_of_the_server():
-    """What is installed alone brings click and, perhaps, rich: no other package and nothing else of ours."""
+    """What is installed alone brings click: no other package and nothing else of ours."""
     code = (
         "import sys, webapp.cli.client.main; "
         "print(*sorted({n.split('.')[0] for n in sys.modules if getattr(sys.modules[n], '__file__', None) "
@@ -379,5 +380,4 @@ def test_a_conversation_and_a_table_in_a_terminal(shell, model, client):
     shell("remember", "I play the viola")
     shown, code = in_terminal(shell, "memories", typed=[])
     assert code == 0
-    assert "─" in shown
-    assert "I play the viola" in shown
+    assert re.search(r"^id +kind +changed +memory\r\n\d+ +fact +\S+ +I play the viola\r\n", shown)

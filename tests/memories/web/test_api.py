@@ -1,6 +1,6 @@
 """The JSON API of memories: who may what, filters, paging, conflicts, review, profile."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy.exc import InvalidRequestError
@@ -9,10 +9,11 @@ from tests.memories.conversing import answers, converse, memories_of, name, oper
 from tests.memories.learning.test_extraction import extract, learn
 from tests.support.queries import record_statements
 from webapp.db.base import db, now
+from webapp.http.paging import Keyset
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.search import search_memories
-from webapp.memories.service import keyset_of, list_memories
+from webapp.memories.service import list_memories
 from webapp.memories.showing import cards
 from webapp.memories.store.journal import statement_hash
 
@@ -126,7 +127,11 @@ def test_writing_a_key_anew_replaces_its_value_and_editing_onto_a_key_is_a_confl
     refused = client.put(f"/api/memories/{third['memory_id']}", json={"fact_key": "work/employer"})
     assert refused.status_code == 409 and refused.json["errors"][0]["memory_id"] == second["memory_id"]
     client.delete(f"/api/memories/{second['memory_id']}?archive=true")
-    assert client.put(f"/api/memories/{third['memory_id']}", json={"fact_key": "work/employer"}).status_code == 200
+    path = f"/api/memories/{third['memory_id']}"
+    for changes in ({"fact_key": "work/employer"}, {"category": "Career"}, {"category": None}, {"category": "work"}):
+        changed = client.put(path, json=changes).json
+        wanted = changes.get("category", "work") or "general"
+        assert (changed["category"], changed["fact_key"]) == (wanted.lower(), f"{wanted.lower()}/employer")
     refused = client.put(f"/api/memories/{second['memory_id']}", json={"is_archived": False})
     assert refused.status_code == 409 and refused.json["errors"][0]["memory_id"] == third["memory_id"]
 
@@ -267,7 +272,7 @@ def test_lists_of_a_hundred_thousand_memories_read_an_index_and_few_rows(app, us
         ]
         for wishes in queries:
             first = list_memories(user.user_id, MemoryQuery(**wishes))
-            keyset = keyset_of(user.user_id, MemoryQuery(**wishes))
+            keyset = Keyset("memories", MemoryQuery(**wishes), datetime, int, scope=[user.user_id, ""])
             middle = keyset.cursor(at - timedelta(seconds=25_000), 2**31 - 1)
             for cursor in (None, first.next_cursor, middle):
                 if cursor is None and wishes:

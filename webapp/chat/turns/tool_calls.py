@@ -151,7 +151,7 @@ class ToolCalling:
             run = call_record(call, parse_arguments(call.arguments), failure("There is no such tool."))
         elif tool.kind == "memory":
             run = await self._use_memory(call, start)
-        elif tool.kind == "far":
+        elif tool.kind == "remote":
             run = await self._run_remote(call, tool, start)
         else:
             arguments = parse_arguments(call.arguments)

@@ -33,7 +33,8 @@ class Server:
 
     def get(self, path: str, **query: Any) -> Any:
         """Return the response to a GET; parameters that are None are left out."""
-        return self._json("GET", path, query=query)
+        parameters = {name: value for name, value in query.items() if value is not None}
+        return self._json("GET", path + (f"?{urlencode(parameters)}" if parameters else ""))
 
     def rows(self, path: str, name: str, **query: Any) -> Iterator[dict[str, Any]]:
         """Yield the rows of a list, page by page; `name` is their field."""
@@ -47,11 +48,11 @@ class Server:
 
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """Return the response to a POST, which carries an Idempotency-Key."""
-        return self._json("POST", path, json.dumps(body or {}).encode(), {"Idempotency-Key": uuid.uuid4().hex})
+        return self._json("POST", path, body or {}, {"Idempotency-Key": uuid.uuid4().hex})
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
         """Return the answer to a change."""
-        return self._json("PATCH", path, json.dumps(body).encode())
+        return self._json("PATCH", path, body)
 
     def delete(self, path: str) -> Any:
         """Return the response to a DELETE."""
@@ -61,9 +62,7 @@ class Server:
         self, method: str, path: str, body: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
     ) -> Iterator[tuple[str, str, Any]]:
         """Name, id and data of a stream's events as they arrive. Raises BrokenStream if the connection breaks."""
-        payload = None if body is None else json.dumps(body).encode()
-        answer = self._open(method, path, payload, headers or {})
-        with closing(answer):
+        with closing(self._open(method, path, body, headers)) as answer:
             yield from _events(_lines(answer))
 
     def upload(self, path: str, name: str, file: IO[bytes], size: int, fields: Mapping[str, str]) -> Any:
@@ -105,18 +104,8 @@ class Server:
             if answer.length:
                 raise ClientError(f"The connection to {self.url} broke in the middle of the file.", UNREACHABLE)
 
-    def _json(
-        self,
-        method: str,
-        path: str,
-        body: bytes | None = None,
-        headers: Mapping[str, str] | None = None,
-        query: Mapping[str, Any] | None = None,
-    ) -> Any:
-        parameters = {name: value for name, value in (query or {}).items() if value is not None}
-        with closing(
-            self._open(method, path + (f"?{urlencode(parameters)}" if parameters else ""), body, headers or {})
-        ) as answer:
+    def _json(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
+        with closing(self._open(method, path, body, headers)) as answer:
             try:
                 return _parse(answer.read())
             except (HTTPException, OSError) as error:
@@ -127,8 +116,8 @@ class Server:
         kind = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
         connection = kind(self._url.hostname or "", self._url.port, timeout=CONNECT_SECONDS)
         sent = {"Authorization": f"Bearer {self._token}", "Accept": "application/json", "User-Agent": "commonplace-cli"}
-        if isinstance(body, bytes):
-            sent["Content-Type"] = "application/json"
+        if isinstance(body, Mapping):
+            sent["Content-Type"], body = "application/json", json.dumps(body).encode()
         try:
             connection.connect()
             connection.sock.settimeout(ANSWER_SECONDS)

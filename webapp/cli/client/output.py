@@ -1,4 +1,4 @@
-"""Output: tables in a terminal if rich is installed, plain lines in pipes, JSON on request."""
+"""Output: columns in a terminal, lines with tabs in pipes, JSON on request."""
 
 import json
 import re
@@ -47,30 +47,18 @@ def show(value: Any, as_json: bool, line: str) -> None:
 
 
 def table(value: Any, as_json: bool, columns: Sequence[str], rows: Sequence[Sequence[object]], *, empty: str) -> None:
-    """Print a value as JSON if that was asked for, otherwise the rows about it: as a table in a terminal, else one per
-    line with tabs; if there are none, note `empty`."""
+    """Print a value as JSON if that was asked for, otherwise the rows about it: in columns with their names in a
+    terminal, else with tabs; if there are none, note `empty`."""
     lines = [[one_line(str(cell)) for cell in row] for row in rows]
     if as_json:
         dump(value)
     elif not lines:
         note(empty)
-    elif not sys.stdout.isatty() or not _with_rich(columns, lines):
+    elif sys.stdout.isatty():
+        lines.insert(0, [*columns])
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        for line in lines:
+            click.echo("  ".join(map(str.ljust, line, widths)).rstrip())
+    else:
         for line in lines:
             click.echo("\t".join(line))
-
-
-def _with_rich(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    try:
-        from rich.box import SIMPLE_HEAD
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
-    except ImportError:
-        return False
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    Console().print(table)
-    return True

@@ -10,7 +10,7 @@ from sqlalchemy import Select, delete, select
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, require
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_page
 from webapp.http.validation import Page, PageQuery
 from webapp.memories.history.revisions import drop_evidence, is_forgotten, restore_fields
 from webapp.memories.models import IN_USE, Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
@@ -58,8 +58,8 @@ def list_change_sets(user_id: int, query: PageQuery, memories: Sequence[Memory] 
 
     `memories`: memories just read; then only changes to these are put into words, and nothing is read twice.
     """
-    keyset = Keyset("changes of memories", query, int, scope=user_id)
-    page = read_page(keyset, _select_with_titles(user_id), MemoryChangeSet.change_set_id)
+    key = MemoryChangeSet.change_set_id
+    page = read_page("changes of memories", query, _select_with_titles(user_id), key, scope=user_id)
     views = view_change_sets([(row.MemoryChangeSet, row.title) for row in page.items], memories)
     return Page(views, page.next_cursor)
 

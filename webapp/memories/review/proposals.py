@@ -11,7 +11,7 @@ from sqlalchemy.orm import aliased
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, delete_row, write_transaction
 from webapp.errors import NotFound
-from webapp.http.paging import Keyset, read_page
+from webapp.http.paging import read_page
 from webapp.http.validation import Page
 from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.lists import LIST_OPTIONS
@@ -145,8 +145,8 @@ def _forget_proposals(user_id: int) -> Select[ForgetProposal, Memory]:
 
 
 def _list_forget_proposals(user_id: int, query: ProposalQuery) -> Page[Proposal]:
-    keyset = Keyset("forget proposals", query, int, scope=user_id)
-    page = read_page(keyset, _forget_proposals(user_id), ForgetProposal.proposal_id)
+    key = ForgetProposal.proposal_id
+    page = read_page("forget proposals", query, _forget_proposals(user_id), key, scope=user_id)
     return Page(_view_forget_proposals(user_id, page.items), page.next_cursor)
 
 

@@ -5,7 +5,7 @@ Words are compared without case, marks and endings: "Kraków" stands in "w Krako
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cache
 
@@ -85,10 +85,13 @@ def words_found(statement: str, text: str) -> frozenset[str]:
     return frozenset(word for word in distinctive_words(statement) if known_words.has(word))
 
 
-def adds_from(statement: str, texts: Iterable[str], foreign: Iterable[str]) -> bool:
-    """Return whether a statement adds to the user's words something that stands in foreign ones."""
+def adds_from(statement: str, texts: Iterable[str], foreign: Sequence[str]) -> bool:
+    """Return whether a statement adds to the user's words something that stands in foreign ones, translated or encoded
+    too: then it has none of the user's."""
     known_words, foreign_words = _TextWords(texts), _TextWords(foreign)
-    return any(foreign_words.has(word) and not known_words.has(word) for word in _significant_words(statement))
+    said = distinctive_words(statement)
+    new_words = {word for word in said if not known_words.has(word)}
+    return bool(foreign and said) and (new_words == said or any(map(foreign_words.has, new_words)))
 
 
 def states_what_is_asked(content: str, quote: str, before: str) -> bool:

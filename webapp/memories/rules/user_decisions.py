@@ -50,7 +50,7 @@ def settle(
     if decision is Decision.ACCEPT and current is None:
         return {memory.ref: accepted | {"asserted_at": moment}}
     if current is None:
-        raise Conflict(f"'{decision.value}' needs the other memory.")
+        raise Conflict("This decision needs the other memory.")
     if decision is Decision.BOTH:
         if memory.slot and memory.slot == current.slot:
             accepted |= {"fact_key": None, "fact_value": None}

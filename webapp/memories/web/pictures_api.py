@@ -25,7 +25,7 @@ class TimelineQuery(BaseModel):
     last: Day | AwareTime | None = Field(None, alias="to", description="And before then, or until the end of a day.")
 
 
-class SpanOut(BaseModel):
+class TimelineMemoryOut(BaseModel):
     memory_id: int
     content: str
     began: Instant = Field(description="When it began to hold, or was said or learned.")
@@ -34,7 +34,7 @@ class SpanOut(BaseModel):
 
 class RowOut(BaseModel):
     memory_ids: list[int]
-    spans: list[SpanOut] = Field(description="Memories of which each replaced the one before, oldest first.")
+    spans: list[TimelineMemoryOut] = Field(description="Memories of which each replaced the one before, oldest first.")
 
 
 class TimelineOut(BaseModel):
@@ -71,7 +71,7 @@ def read_timeline(query: TimelineQuery) -> TimelineOut:
     spans = [
         RowOut(
             memory_ids=[span.memory_id for span in row],
-            spans=[SpanOut.model_validate(span, from_attributes=True) for span in row],
+            spans=[TimelineMemoryOut.model_validate(span, from_attributes=True) for span in row],
         )
         for row in rows
     ]

@@ -122,6 +122,8 @@ def result_of(answer: Mapping[str, Any], server: str) -> dict[str, Any]:
         reason = ": ".join(dict.fromkeys(filter(None, (_line(word, 300) for word in words))))
         raise ToolFailed(f"{server} refused: {reason or 'it does not say why'}")
     result = answer.get("result")
+    if result and isinstance(result, str | list):
+        return {"content": result}
     if not isinstance(result, dict):
         raise ToolFailed(f"{server} answered in a way that is not understood.")
     if result.get("resultType") not in (None, "complete"):
@@ -173,8 +175,8 @@ def _text(part: Any) -> str:
     if not isinstance(part, Mapping):
         return part if isinstance(part, str) else ""
     kind, inner = part.get("type"), part.get("resource")
-    if kind in ("text", None):
-        return _plain(part.get("text"))
+    if "text" in part:
+        return _plain(part["text"])
     if kind == "resource" and isinstance(inner, Mapping):
         return _plain(inner.get("text"))
     if kind == "resource_link":

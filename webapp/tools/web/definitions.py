@@ -54,7 +54,7 @@ NAMES = ("web_search", "read_page")
 def web_tools(engine: Engine | None) -> list[Tool]:
     """Search, if there is an engine, and reading pages."""
 
-    async def search(arguments: dict[str, Any], _around: ToolContext) -> Output:
+    async def search(arguments: dict[str, Any], _context: ToolContext) -> Output:
         assert engine is not None
         try:
             query = WebSearch.model_validate(arguments).query
@@ -63,9 +63,9 @@ def web_tools(engine: Engine | None) -> list[Tool]:
         hits = await engine.search(query)
         return {"text": result_list(query, hits), "sources": [{"title": hit.title, "url": hit.url} for hit in hits]}
 
-    tools = [Tool(definition_of("read_page", ReadPage), "far", _read, seconds=30)]
+    tools = [Tool(definition_of("read_page", ReadPage), "remote", _read, seconds=30)]
     if engine is not None:
-        tools.insert(0, Tool(definition_of("web_search", WebSearch), "far", search))
+        tools.insert(0, Tool(definition_of("web_search", WebSearch), "remote", search))
     return tools
 
 

@@ -15,7 +15,7 @@ from webapp.transfer.readers.gemini import markdown_of
 from webapp.transfer.readers.memory_rows import MEMORY_FILE, is_gone, memory_of, read_rows
 from webapp.transfer.readers.pasted_list import fenced_json
 from webapp.transfer.readers.records import RecordReader, as_dict, as_list, read_records
-from webapp.transfer.readers.transcripts import title_of, turns_of
+from webapp.transfer.readers.transcripts import talks_of
 from webapp.transfer.readers.turns import (
     BLOCKS,
     FIELDS,
@@ -44,7 +44,7 @@ class ShareGPT:
         if upload.has_record(upload.record_names, lambda item: is_conversation(item) or is_turn(item)):
             return True
         texts = _texts(upload)[:MAX_SAMPLE]
-        if texts and 2 * sum(bool(turns_of(_text(upload, name))) for name in texts) >= len(texts):
+        if texts and 2 * sum(bool(talks_of(_text(upload, name), name)) for name in texts) >= len(texts):
             return True
         return not upload.is_archive and any(
             self.looks_like(block) for name in texts for block in fenced_json(_text(upload, name), name)
@@ -55,8 +55,8 @@ class ShareGPT:
         name of one, are one with the name of their file."""
         for name in _texts(upload):
             text = _text(upload, name)
-            if turns := turns_of(text):
-                yield read_conversation({"title": title_of(text) or PurePosixPath(name).stem, "messages": turns})
+            if found := talks_of(text, PurePosixPath(name).stem):
+                yield from map(read_conversation, found)
             elif upload.is_archive:
                 yield Unreadable(name, N_("it has no turns"))
             else:

@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from webapp.transfer.readers.turns import FIELDS, SPEAKERS, words_of
 
@@ -23,12 +23,40 @@ _QUOTE = re.compile(r"^>[ \t]?(?:\[![\w-]{1,40}\][ \t]?)?", re.MULTILINE)
 _WORDS = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"[\d(\[·]")
 """What begins the number or time after a label's name."""
+_SESSION = re.compile(r"^# aider chat started at (\d[\d: -]{15,20})$", re.MULTILINE)
+_ASKED = re.compile(r"((?:^#### .*\n?)+)", re.MULTILINE)
+_PROGRAM = re.compile(r"^>.*\n?", re.MULTILINE)
+"""What Aider itself says; in its history the person's words are headings, and a model's are what is left."""
 
 
 class _Label(NamedTuple):
     style: str
     name: str
     rest: str
+
+
+def talks_of(text: str, name: str) -> list[dict[str, Any]]:
+    """Return the conversations in a text: the sessions in a history of Aider, else the one with `name`."""
+    _, *sessions = _SESSION.split(text)
+    if sessions:
+        bodies = (_PROGRAM.sub("", body) for body in sessions[1::2])
+        talks = [
+            {"created_at": at, "messages": [*_exchanges(body)]} for at, body in zip(sessions[::2], bodies, strict=True)
+        ]
+        return [talk for talk in talks if talk["messages"]]
+    turns = turns_of(text)
+    return [{"title": title_of(text) or name, "messages": turns}] if turns else []
+
+
+def _exchanges(session: str) -> Iterator[dict[str, str]]:
+    """Yield the turns of a session, without commands that no model answered."""
+    _, *parts = _ASKED.split(session)
+    for asked, said in zip(parts[::2], map(str.strip, parts[1::2]), strict=True):
+        words = "\n".join(line[5:].rstrip() for line in asked.splitlines())
+        if said or not words.startswith("/"):
+            yield {"role": "user", "content": words}
+        if said:
+            yield {"role": "assistant", "content": said}
 
 
 def turns_of(text: str) -> list[dict[str, str]]:

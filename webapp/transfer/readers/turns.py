@@ -63,6 +63,7 @@ def turns_in(item: Any) -> list[Any]:
     turns = first_of(whole, FIELDS.lists)
     if isinstance(turns, dict) and (inner := first_of(turns, FIELDS.lists)):
         turns = inner
+    turns = [turns] if is_message(turns) else turns  # the root of a tree (OpenAssistant)
     stack = list(turns.values() if isinstance(turns, dict) else as_list(turns))[::-1]
     found: list[Any] = []
     while stack:
@@ -70,10 +71,11 @@ def turns_in(item: Any) -> list[Any]:
         if isinstance(row, list) and list(map(type, row)) == [str, str]:
             row = dict(zip((FIELDS.questions[0], FIELDS.answers[0]), row, strict=True))
         found += as_turns(row)
-        if children := list(filter(as_dict, as_list(as_dict(row).get("children")))):
-            above = found[-1].pop("children") and (found[-1]["id"] or f"above-{len(found)}")
-            found[-1]["id"] = above
-            stack += [{**child, "parent": above} for child in reversed(children)]
+        for name in ("children", "replies"):
+            if children := list(filter(as_dict, as_list(as_dict(row).get(name)))):
+                above = found[-1].pop(name) and (found[-1]["id"] or f"above-{len(found)}")
+                found[-1]["id"] = above
+                stack += [{**child, "parent": above} for child in reversed(children)]
     return _with_reply(found, whole)
 
 
@@ -108,7 +110,7 @@ def as_turns(row: Any) -> list[Any]:
     kind = _kind(turn.get("type"))
     if kind in _KNOWN and not _role(turn):  # nothing else says who speaks
         turn["role"] = kind
-    turn["id"] = first_of(as_dict(row), ("uuid", "messageId")) or turn.get("id")
+    turn["id"] = first_of(as_dict(row), ("uuid", "messageId", "message_id")) or turn.get("id")
     if versions and not first_of(turn, FIELDS.texts) and (inner_rows := as_list(turn.get("messages"))):
         return [inner for inner_row in inner_rows for inner in as_turns(inner_row)]
     question, answer = first_of(turn, FIELDS.questions) or as_dict(row).get("message"), first_of(turn, FIELDS.answers)
@@ -132,14 +134,14 @@ def _role(turn: Mapping[str, Any]) -> str:
         value = turn.get(name)
         role = (first_of(value, ("role", "originalName")) or _role(value)) if isinstance(value, dict) else value
         if isinstance(role, str) and role:
-            return role.lower()
+            return _kind(role)
     kinds = {str(as_dict(part).get("type")).lower() for part in as_list(turn.get("fragments"))}
     return next((role for role in ("request", "response") if role in kinds), "")
 
 
 def _kind(value: Any) -> str:
-    """Return a kind of message in lower case: `user` for `user_message` or `user.message`."""
-    return re.sub(r"[_.]message\Z", "", str(value or "").lower())
+    """Return a kind of message in lower case: `user` for `user_message`, `user.message` or `userMessage`."""
+    return re.sub(r"(?<=\w)[_.]?message\Z", "", str(value or "").lower())
 
 
 def words_of(name: str) -> set[str]:
