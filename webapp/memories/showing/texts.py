@@ -53,7 +53,7 @@ _CAUSES = N_(
         "forget": "You had memories forgotten",
         "forget_all": "You had everything forgotten",
         "receipt": "You had memories forgotten",
-        "rejected": "You said it was wrong",
+        "rejected": "Discarded by you",
         "wrong": "You said it was wrong",
         "conversation_deleted": "You deleted a conversation",
         "restored": "Earlier wording restored",
