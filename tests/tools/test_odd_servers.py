@@ -77,10 +77,7 @@ def test_an_odd_framing_is_understood(site, framing, older):
     assert asyncio.run(mcp.call(server, "look", {})) == {"text": "It is."}
 
 
-@pytest.mark.parametrize(
-    ("result", "text"),
-    CASES["an_odd_result_is_text"]
-)  # fmt: skip
+@pytest.mark.parametrize(("result", "text"), CASES["an_odd_result_is_text"])
 def test_an_odd_result_is_text(site, result, text):
     assert asyncio.run(mcp.call(odd(site, plain, result), "look", {})) == {"text": text}
 
