@@ -1,5 +1,8 @@
 """Pages that replies name: which file is meant, which words are marked, and what stays as it is."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tests.files.test_files import _send, pdf
@@ -15,21 +18,7 @@ def links(html: str, *files: Citable) -> list[str]:
     return [part.partition('"')[0] for part in found.split('<a class="page-link" href="')[1:]]
 
 
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
-        ("<p>They dance (bees.pdf, page 41).</p>", ["/1/41/"]),
-        ("<p>They dance (<em>bees.pdf</em>, p. 41) and sting (wasps &amp; co.pdf, p. 2).</p>", ["/1/41/", "/2/2/"]),
-        ("<p>On page 3 of bees.pdf: nothing.</p>", ["/1/3/"]),
-        ("<p>On page 3 of a book.</p>", []),
-        ("<p>bees.pdf, page 61</p>", []),
-        ("<p>bees.pdf has much.</p><p>On page 3 it ends.</p>", []),
-        ("<p><code>bees.pdf, page 4</code> <a href='x'>bees.pdf, page 4</a></p>", []),
-        ("<p>„Sie tanzen im Dunkeln“ (bees.pdf, Seite 7)</p>", ["/1/7/Sie tanzen im Dunkeln"]),
-        ("<p>They “dance in the dark.” (bees.pdf, page 41)</p>", ["/1/41/dance in the dark"]),
-        ("<p>“An old quote”</p><p>bees.pdf, page 5</p>", ["/1/5/"]),
-    ],
-)
+@pytest.mark.parametrize(("html", "expected"), json.loads(Path(__file__).with_name("citations.json").read_text()))
 def test_a_page_that_is_named_is_a_link(html, expected):
     assert links(html) == expected
 

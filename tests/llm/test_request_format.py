@@ -1,6 +1,8 @@
 """Whatever a conversation holds, what is sent begins with the user and alternates, and says the same words in order."""
 
 import asyncio
+import json
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -19,6 +21,8 @@ SPOKEN = st.builds(
     lambda role, content: {"role": role, "content": content}, st.sampled_from(["user", "assistant"]), WORDS
 )
 SYSTEM = st.lists(st.builds(lambda content: {"role": "system", "content": content}, WORDS), max_size=2)
+
+REJECTIONS = json.loads(Path(__file__).with_name("rejections.json").read_text())
 
 
 def talk(*turns: str) -> list[dict[str, Any]]:
@@ -94,22 +98,7 @@ def test_a_server_without_a_system_role_is_asked_again_without_one(server):
 
 
 @pytest.mark.parametrize(
-    ("status", "words", "feature"),
-    [
-        (400, "Unsupported value: 'messages[0].role' does not support 'system' with this model.", "system"),
-        (400, "Developer instruction is not enabled for models/gemma-3-27b-it", "system"),
-        (500, "Only user and assistant roles are supported! at row 1", "system"),
-        (400, "Conversation roles must alternate user/assistant/user/assistant/...", "system"),
-        (400, "Your organization must be verified to stream this model.", "stream"),
-        (400, "Unsupported value: 'stream' does not support true with this model.", "stream"),
-        (422, [{"loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted"}], "stream_options"),
-        (422, "messages[0].role: Input should be 'user' or 'assistant'", "system"),
-        (400, "temperature is deprecated for this model.", "temperature"),
-        (400, "At most 0 image(s) may be provided in one prompt.", "images"),
-        (400, 'can only concatenate str (not "list") to str', "images"),
-        (422, [{"loc": ["body", "messages", 1, "content"], "msg": "str type expected"}], "images"),
-        (400, "Only user and assistant roles are supported!", None),
-    ],
+    ("status", "words", "feature"), json.loads(Path(__file__).with_name("rejections.json").read_text())
 )
 def test_what_a_server_refuses_is_known_by_its_words(status, words, feature):
     messages = talk("sBrief.", "uHi") if feature else talk("uHi")
