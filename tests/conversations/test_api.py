@@ -184,6 +184,7 @@ def test_another_type_is_415_and_too_much_is_413(client):
     assert_problem(client.post("/api/conversations", data={"title": "form"}), 415)
     assert_problem(client.post("/api/conversations", json={}, headers={"Content-Encoding": "gzip"}), 415)
     assert_problem(client.post("/api/files", json={"file": "text"}), 415)
+    assert_problem(client.post("/api/files", data={"file": "text"}, content_type="multipart/form-data"), 422)
     big = json.dumps({"title": "x" * 5_000_000})
     assert_problem(client.post("/api/conversations", data=big, content_type="application/json"), 413)
 

@@ -208,6 +208,8 @@ def earlier_files(app):
 
 def test_files_go_after_their_day(app, client, run_jobs, earlier_files):
     shown, _ = download_export(client, run_jobs, what="memories")
+    changed = client.get(f"/api/exports/{shown['export_id']}/download", headers={"If-Match": '"another"'})
+    assert changed.status_code == 412 and changed.json["status"] == 412
     change_row(app, Export, shown["export_id"], expires_at=now() - timedelta(seconds=1))
     assert client.get(f"/api/exports/{shown['export_id']}/download").status_code == 404
     with app.app_context():

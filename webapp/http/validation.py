@@ -14,8 +14,8 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    InstanceOf,
     PlainSerializer,
+    PlainValidator,
     StrictBool,
     ValidationError,
     ValidationInfo,
@@ -149,6 +149,12 @@ def _check_parts(value: dict[str, Any]) -> None:
     raise ValueError(f"is nested deeper than {MAX_METADATA_DEPTH} levels")
 
 
+def _file(value: object) -> FileStorage:
+    if not isinstance(value, FileStorage):
+        raise ValueError("must be a file, not text")
+    return value
+
+
 def _iso_day(value: object) -> object:
     if isinstance(value, int | float) or (isinstance(value, str) and not _ISO_DAY.fullmatch(value)):
         raise ValueError("Write a day as YYYY-MM-DD.")
@@ -180,7 +186,7 @@ Lines = Annotated[str, BeforeValidator(_strip), AfterValidator(encodable)]
 Line = Annotated[Lines, AfterValidator(_in_one_line)]
 """One line of text, stripped, which changes nothing of the line that it is shown in."""
 
-Upload = Annotated[InstanceOf[FileStorage], WithJsonSchema({"type": "string", "format": "binary"})]
+Upload = Annotated[FileStorage, PlainValidator(_file), WithJsonSchema({"type": "string", "format": "binary"})]
 """A file of multipart form data."""
 
 SearchText = Annotated[str, AfterValidator(encodable)]

@@ -3,6 +3,7 @@
 from typing import Any
 
 from flask import send_file
+from werkzeug.exceptions import PreconditionFailed
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, password_required, writes
@@ -144,7 +145,11 @@ def send_export(export_id: int) -> Any:
     place, name, media_type = storage.path_of(row.stored_as or ""), row.filename, row.media_type
     db.session.commit()
     db.session.remove()  # a large file takes a while, and needs no connection
-    return send_file(place, mimetype=media_type, as_attachment=True, download_name=name, max_age=0)
+    response = send_file(place, mimetype=media_type, as_attachment=True, download_name=name, max_age=0)
+    if response.status_code == 412:  # which Werkzeug sends with the file
+        response.close()
+        raise PreconditionFailed
+    return response
 
 
 def _learning_out(row: Import) -> LearningOut:
