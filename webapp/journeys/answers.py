@@ -23,6 +23,7 @@ from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.service import get_memory
 
 _STATE = TypeAdapter(PointState)
+_RESTORED = ("set_aside", "settled_conflicts", "settled_for")
 REOPENING_MARGIN = 0.1
 """A confirmed memory's confidence stays this far below a point's threshold: it is evidence, but settles nothing."""
 
@@ -58,9 +59,7 @@ class LockedPoint:
             "state": _STATE.dump_python(state_of(self.row), mode="json"),
             # Only how much of each was replaced: words are kept with the evidence alone, where forgetting finds them.
             "evidence": {str(evidence_id): len(retired or ()) for evidence_id, retired in rows},
-            "set_aside": self.row.set_aside,
-            "settled_conflicts": self.row.settled_conflicts,
-            "settled_for": self.row.settled_for,
+            **{name: getattr(self.row, name) for name in _RESTORED},
             "confirmed_at": self.row.confirmed_at.isoformat() if self.row.confirmed_at else None,
         }
 
@@ -257,9 +256,9 @@ def undo(user_id: int, conversation_id: int, slug: str) -> PointView:
         elif row.evidence_id not in earlier:
             db.session.delete(row)
     write_state(lock.row, _STATE.validate_python(before["state"]))
-    lock.row.settled_conflicts, lock.row.settled_for = before["settled_conflicts"], before["settled_for"]
-    lock.row.set_aside, confirmed_at = before["set_aside"], before["confirmed_at"]
-    lock.row.confirmed_at = datetime.fromisoformat(confirmed_at) if confirmed_at else None
+    for name in _RESTORED:
+        setattr(lock.row, name, before[name])
+    lock.row.confirmed_at = datetime.fromisoformat(before["confirmed_at"]) if before["confirmed_at"] else None
     lock.row.before_change = None
     return lock.finish()
 

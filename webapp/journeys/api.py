@@ -13,7 +13,7 @@ from webapp.http.json_api import Responses, api_blueprint
 from webapp.http.validation import Id, Input, Instant, OptionalInteger, Output, PageQuery
 from webapp.http.views import ViewResult, download
 from webapp.journeys import answers, authoring, reports, service
-from webapp.journeys.authoring import Work
+from webapp.journeys.authoring import EditableJourney
 from webapp.journeys.definitions import MAX_TEXT, JourneyBody, read_definition, write_definition
 from webapp.journeys.guides import pause
 from webapp.journeys.journey_files import problems
@@ -183,7 +183,7 @@ class JourneyWork(BaseModel):
     versions: list[JourneyVersionItem]
 
     @classmethod
-    def of(cls, work: Work) -> "JourneyWork":
+    def of(cls, work: EditableJourney) -> "JourneyWork":
         row = work.journey
         return cls(
             **work.definition,
@@ -269,6 +269,6 @@ def export_journey(slug: Slug, query: ExportQuery) -> ViewResult:
     return file_response(authoring.get_editable(current_user_id(), slug), query.format)
 
 
-def file_response(work: Work, form: Literal["json", "yaml"]) -> Response:
+def file_response(work: EditableJourney, form: Literal["json", "yaml"]) -> Response:
     """Return a journey as a file to download."""
     return download(write_definition(work.definition, form), f"{work.journey.slug}.{form}", f"application/{form}")

@@ -12,7 +12,7 @@ from sqlalchemy import Select, delete, false, or_, select
 from webapp.accounts.models import User
 from webapp.accounts.signals import account_deleted
 from webapp.db.base import add_row, count_rows, db, get_or_raise, now
-from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.errors import Conflict, Forbidden, Invalid, NotFound, require
 from webapp.extensions import app_settings
 from webapp.i18n import SOURCE
 from webapp.journeys.assessment_merge import PointState
@@ -30,7 +30,7 @@ PREVIEW_TOKENS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class EditableJourney:
     """A journey as its author sees it: its row, the current definition (the draft, if there is one), its versions."""
 
     journey: Journey
@@ -55,7 +55,7 @@ def own_journeys(user_id: int) -> Sequence[Journey]:
     ).all()
 
 
-def get_editable(user_id: int, slug: str, *, lock: bool = False) -> Work:
+def get_editable(user_id: int, slug: str, *, lock: bool = False) -> EditableJourney:
     """Return a journey with its draft and versions, for those who may change it. Raises NotFound, Forbidden."""
     statement = select(Journey).where(Journey.slug == slug)
     row = db.session.scalar(statement.with_for_update() if lock else statement)
@@ -68,10 +68,10 @@ def get_editable(user_id: int, slug: str, *, lock: bool = False) -> Work:
     versions = db.session.scalars(
         select(JourneyVersion).where(JourneyVersion.journey_id == row.journey_id).order_by(JourneyVersion.number.desc())
     ).all()
-    return Work(row, row.draft or definition_of(fixture_of(row, points_of(row.journey_id))), versions)
+    return EditableJourney(row, row.draft or definition_of(fixture_of(row, points_of(row.journey_id))), versions)
 
 
-def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
+def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> EditableJourney:
     """Create a journey, which nobody else sees before it is published. Raises Conflict, Invalid."""
     owner_id = user_id if is_private or not get_or_raise(User, user_id).is_admin else None
     if owner_id is not None and count_rows(Journey.owner_id == owner_id) >= MAX_OWN:
@@ -94,7 +94,7 @@ def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
         draft=definition,
     )
     add_row(row)
-    return Work(row, definition, [])
+    return EditableJourney(row, definition, [])
 
 
 def free_slug(base: str) -> str:
@@ -103,7 +103,7 @@ def free_slug(base: str) -> str:
     return unused_slug(base, set(db.session.scalars(select(Journey.slug).where(alike))))
 
 
-def save_draft(user_id: int, slug: str, body: JourneyBody) -> Work:
+def save_draft(user_id: int, slug: str, body: JourneyBody) -> EditableJourney:
     """Change the draft of a journey; what is published stays. Raises NotFound, Forbidden, Conflict, Invalid."""
     work = get_editable(user_id, slug, lock=True)
     if work.journey.source == "file":
@@ -115,35 +115,28 @@ def save_draft(user_id: int, slug: str, body: JourneyBody) -> Work:
     if work.journey.published_version is None:
         work.journey.title, work.journey.description = definition["title"], definition["description"]
     db.session.flush()
-    return Work(work.journey, definition, work.versions)
+    return EditableJourney(work.journey, definition, work.versions)
 
 
-def publish(user_id: int, slug: str, number: int | None = None) -> Work:
+def publish(user_id: int, slug: str, number: int | None = None) -> EditableJourney:
     """Publish the draft, or an earlier version, as a new version. Raises NotFound, Forbidden, Conflict."""
     work = get_editable(user_id, slug, lock=True)
-    row = work.journey
-    if row.source == "file":
-        if number is not None:
-            raise NotFound("There is no such version.")
-        row.is_archived, row.updated_at = False, now()
-        return get_editable(user_id, slug)
-    if number is None:
-        if row.draft is None:
-            if row.published_version is None:
-                raise Conflict("There is nothing to publish.")
-            row.is_archived = False  # it was archived
-            db.session.flush()
-            return get_editable(user_id, slug)
-        fixture = JourneyFixture.model_validate(row.draft)
+    row, definition = work.journey, work.journey.draft
+    if number is not None:
+        versions = {version.number: version.definition for version in work.versions}
+        definition = require(versions.get(number), "There is no such version.")
+    elif definition is not None:
         number = 1 + max((version.number for version in work.versions), default=0)
         db.session.add(
-            JourneyVersion(journey_id=row.journey_id, number=number, definition=row.draft, author_id=user_id)
+            JourneyVersion(journey_id=row.journey_id, number=number, definition=definition, author_id=user_id)
         )
-    else:
-        match = next((version for version in work.versions if version.number == number), None)
-        if match is None:
-            raise NotFound("There is no such version.")
-        fixture = JourneyFixture.model_validate(match.definition)
+    else:  # it was archived
+        if work.status == "draft":
+            raise Conflict("There is nothing to publish.")
+        row.is_archived, row.updated_at = False, now()
+        db.session.flush()
+        return get_editable(user_id, slug)
+    fixture = JourneyFixture.model_validate(definition)
     write_journey(row, fixture, digest_of(fixture), row.position)
     write_points(row, fixture.points)
     row.published_version, row.draft, row.is_archived = number, None, False
@@ -151,19 +144,17 @@ def publish(user_id: int, slug: str, number: int | None = None) -> Work:
     return get_editable(user_id, slug)
 
 
-def duplicate(user_id: int, slug: str, *, is_private: bool = True, language: str = SOURCE) -> Work:
+def duplicate(user_id: int, slug: str, *, is_private: bool = True, language: str = SOURCE) -> EditableJourney:
     """Copy a visible journey, in `language`, into a draft of the user's own. Raises NotFound, Conflict."""
     row = visible_journey(user_id, slug)
     if row is None:
-        return create_draft(user_id, _copy_title(get_editable(user_id, slug).definition), is_private=is_private)
-    definition = definition_of(fixture_of(row, points_of(row.journey_id)))
-    if row.source == "file":
-        definition = definition_in(definition, language)
-    return create_draft(user_id, _copy_title(definition), is_private=is_private)
-
-
-def _copy_title(definition: dict[str, Any]) -> JourneyBody:
-    return JourneyBody.model_validate({**definition, "slug": None, "title": f"{definition['title'][:240]} (copy)"})
+        definition = get_editable(user_id, slug).definition
+    else:
+        definition = definition_of(fixture_of(row, points_of(row.journey_id)))
+        if row.source == "file":
+            definition = definition_in(definition, language)
+    copy = {**definition, "slug": None, "title": f"{definition['title'][:240]} (copy)"}
+    return create_draft(user_id, JourneyBody.model_validate(copy), is_private=is_private)
 
 
 def archive(user_id: int, slug: str) -> None:

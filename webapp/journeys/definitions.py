@@ -156,16 +156,13 @@ def definition_in(definition: dict[str, Any], code: str) -> dict[str, Any]:
 
 
 def _read_in(part: dict[str, Any], names: tuple[str, ...], code: str) -> dict[str, Any]:
-    changes = {name: part[name] for name in names if part.get(name)}
-    return {
-        **part,
-        **{
-            name: translate_text(value, code)
-            if isinstance(value, str)
-            else [translate_text(item, code) for item in value]
-            for name, value in changes.items()
-        },
-    }
+    result = dict(part)
+    for name in names:
+        if isinstance(value := part.get(name), str):
+            result[name] = translate_text(value, code)
+        elif value:
+            result[name] = [translate_text(item, code) for item in value]
+    return result
 
 
 @lru_cache(maxsize=16)

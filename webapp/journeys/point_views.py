@@ -36,7 +36,7 @@ def freshness(said_at: datetime, moment: datetime, lifetime: str = DEFAULT_LIFET
 
 
 @dataclass(frozen=True, slots=True)
-class Former:
+class PastAnswer:
     """Something that was said but is no longer true."""
 
     text: str
@@ -73,7 +73,7 @@ class PointView:
     confirmed_at: datetime | None = None
     was_reopened: bool = False
     prefilled: list[PrefilledMemory] = field(default_factory=list)
-    history: list[Former] = field(default_factory=list)
+    history: list[PastAnswer] = field(default_factory=list)
     set_aside: str | None = None
     settled_for: Sequence[str] | None = None
     settled_conflicts: Sequence[Sequence[int]] = ()

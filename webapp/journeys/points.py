@@ -13,7 +13,7 @@ from webapp.db.base import db, get_or_raise, now
 from webapp.errors import NotFound, require
 from webapp.journeys.assessment_merge import PointState, Quote, after_lost_evidence, is_settled, keyword_count
 from webapp.journeys.models import ConversationPoint, Journey, PointEvidence, PointMemory
-from webapp.journeys.point_views import Former, JourneyView, PointView, PrefilledMemory
+from webapp.journeys.point_views import JourneyView, PastAnswer, PointView, PrefilledMemory
 from webapp.journeys.relevance import relevant_memories
 from webapp.memories.models import IN_USE, Memory, MemoryEvidence
 from webapp.memories.prompt.conversation_memory import memory_is_on
@@ -161,18 +161,18 @@ def point_view(point: ConversationPoint, row: PointMemory | None, evidence: Mapp
     )
 
 
-def _replaced_pieces(evidence: Sequence[Quote]) -> list[Former]:
+def _replaced_pieces(evidence: Sequence[Quote]) -> list[PastAnswer]:
     """Return what was said and replaced, oldest first."""
     versions = []
     for item in evidence:
         if item.retired_at is not None:
             statements = [part["statement"] for part in item.retired if "statement" in part]
             text = "; ".join([*item.extracted_points, *statements]) or item.quote
-            versions.append(Former(text, item.quote, item.said_at, item.retired_at, item.retired_why or ""))
+            versions.append(PastAnswer(text, item.quote, item.said_at, item.retired_at, item.retired_why or ""))
             continue
         for part in item.retired:
             text = part.get("statement") or f"{part.get('name', '').replace('_', ' ')}: {part.get('value')}"
-            versions.append(Former(str(text), item.quote, item.said_at, None, str(part.get("why", "replaced"))))
+            versions.append(PastAnswer(str(text), item.quote, item.said_at, None, str(part.get("why", "replaced"))))
     return versions
 
 

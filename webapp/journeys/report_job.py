@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, insert, literal, select
 from sqlalchemy.exc import IntegrityError
 
 from webapp.background import events
@@ -83,16 +83,12 @@ def _store(conversation_id: int, source: Source, pdf: bytes) -> bool:
             )
             add_row(row)
             events.note(conversation.user_id, Kind.JOURNEY_SUMMARISED, {"conversation_id": conversation_id})
-            ids = set(
-                db.session.scalars(
-                    select(PointEvidence.evidence_id)
-                    .join(PointMemory, PointMemory.point_memory_id == PointEvidence.point_memory_id)
-                    .where(
-                        PointMemory.user_id == conversation.user_id, PointEvidence.evidence_id.in_(source.evidence_ids)
-                    )
-                )
+            left = (
+                select(literal(row.report_id), PointEvidence.evidence_id)
+                .join(PointMemory, PointMemory.point_memory_id == PointEvidence.point_memory_id)
+                .where(PointMemory.user_id == conversation.user_id, PointEvidence.evidence_id.in_(source.evidence_ids))
             )
-            db.session.add_all(ReportEvidence(report_id=row.report_id, evidence_id=item) for item in sorted(ids))
+            db.session.execute(insert(ReportEvidence).from_select(["report_id", "evidence_id"], left))
     except IntegrityError:
         return False
     return True
