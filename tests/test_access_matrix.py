@@ -403,7 +403,7 @@ def test_a_token_does_what_its_scope_says(app, world):
             if names not in headers:
                 headers[names] = token_of(app, world.admin, **({"scopes": list(names)} if names else {}))
             is_refused = False
-            with app.test_request_context(path, method=method, headers=headers[names], json={}):
+            with app.test_request_context(path, method=method, headers=headers[names]):
                 try:
                     app.preprocess_request()  # which decides before the view runs
                 except Forbidden as error:

@@ -294,7 +294,7 @@ def test_a_content_is_deleted_before_its_pictures(bucket, app, monkeypatch):
 def test_an_account_is_not_gone_before_its_files_are(app, bucket, api, make_user, tmp_path, monkeypatch):
     person = make_user()
     _send(api(person), b"mine alone", "a.txt")
-    monkeypatch.setattr(account_erasure.deletion, "begin", lambda user_id: True)
+    monkeypatch.setattr(account_erasure.deletion, "begin_due", lambda user_id: True)
     reports: list[dict[str, Any]] = []
     monkeypatch.setattr(account_erasure.deletion, "finish", lambda user_id, report: reports.append(report))
     with app.app_context():

@@ -18,8 +18,9 @@ COMPRESSIBLE_TYPES = {
     ".json": "application/json",
 }
 _SHEETS = re.compile(r"css/([a-z-]+(?:\+[a-z-]+)*)\.css")
-# A comment on lines of its own, and what a style sheet's lines are indented with. To remove more would need a parser.
+# A script's comments on lines of their own, and a style sheet's with its indentation. To remove more needs a parser.
 _COMMENT = re.compile(rb"^[ \t]*//.*\n|^[ \t]*/\*(?:[^*]|\*(?!/))*\*/[ \t]*\n", re.MULTILINE)
+_STYLE_COMMENT = re.compile(rb"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _INDENT = re.compile(rb"\n\s+")
 
 
@@ -44,8 +45,8 @@ def _read(folder: Path, filename: str, _version: str, media_type: str) -> tuple[
         return None
     text = b"\n".join(path.read_bytes() for path in paths)
     if not filename.startswith("vendor/"):
-        text = _COMMENT.sub(b"", text)
-        text = _INDENT.sub(b"\n", text) if media_type == COMPRESSIBLE_TYPES[".css"] else text
+        is_style = media_type == COMPRESSIBLE_TYPES[".css"]
+        text = _INDENT.sub(b"\n", _STYLE_COMMENT.sub(b"", text)) if is_style else _COMMENT.sub(b"", text)
     packed = gzip.compress(text, 9, mtime=0) if len(text) > FILE_WORTH_IT else None
     return text, packed, media_type
 
