@@ -100,6 +100,21 @@ def test_a_key_and_two_clicks_lead_to_a_reply(tour, server, admin, boss, api):
     assert wait_for_reply(api(boss), sent["message"]["message_id"])["content"] == "one two"
 
 
+def test_another_connection_leaves_the_default_alone_unless_told(tour, server, admin, boss, api):
+    api(boss).post(
+        "/api/connections",
+        json={"name": "First", "base_url": server.base_url, "models": [{"model": "gpt-5", "is_default": True}]},
+    )
+    page = post_form(admin, NEW, page=NEW, provider="openai", api_key=KEY).text
+    assert re.findall(r'name="default"\s+value="([^"]*)"\s+checked', page) == [""] and "The default stays gpt-5" in page
+    form = hidden(page) | {"model": ["gpt-5-mini"], "default": "", "csrf_token": csrf_token(page)}
+    admin.post(f"{NEW}/models", data=form)
+    assert "Connected. gpt-5 answers as before." in admin.get("/").text
+    admin.post(f"{NEW}/models", data=form | {"default": "gpt-5-mini"})
+    defaults = [[offer["model"] for offer in row["models"] if offer["is_default"]] for row in connections(api, boss)]
+    assert sorted(defaults) == [[], [], ["gpt-5-mini"]]
+
+
 def test_a_wrong_key_is_said_beside_it_and_nothing_is_stored(tour, server, admin, boss, api):
     server.refuses_key = True
     refused = post_form(admin, NEW, page=NEW, provider="openai", api_key=KEY)

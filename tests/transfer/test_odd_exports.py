@@ -6,6 +6,7 @@ import io
 import json
 import tarfile
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -329,17 +330,7 @@ def test_memories_come_in_rows_of_many_kinds(read, filename, content):
     assert name == "list" and [part.content for part in found] == ["Likes tea.", "Has a cat, Rex."]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        {"edges": [{"fact": "Keeps bees"}, {"fact": "Old", "invalid_at": "2026-01-01T10:00:00Z"}]},
-        {"facts": [{"fact": "Keeps bees", "rating": 0.9}]},
-        [{"memory": "Keeps bees", "isLatest": True}, {"memory": "Old", "isLatest": False}],
-        [{"memory": "Keeps bees"}, {"memory": "Old", "isForgotten": True}],
-        [{"namespace": ["memories"], "key": "1", "value": {"kind": "Memory", "content": {"content": "Keeps bees"}}}],
-        {"items": [{"content": "Keeps bees", "state": "active"}, {"content": "Old", "state": "deleted"}]},
-    ],
-)
+@pytest.mark.parametrize("content", json.loads(Path(__file__).with_name("memory_stores.json").read_text()))
 def test_rows_of_other_stores_of_memories_are_read(read, content):
     assert [part.content for part in read(content, "m.json")[1]] == ["Keeps bees"]
 

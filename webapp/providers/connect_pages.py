@@ -1,6 +1,7 @@
 """The admin's way to a model: a provider and its key, or a server on this machine; what does not work is not stored."""
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 from flask import flash, redirect, render_template, request, url_for
@@ -21,6 +22,7 @@ from webapp.providers.model_choice import status
 from webapp.providers.models import ModelConnection
 from webapp.providers.schemas import NewConnection, header_lines
 from webapp.providers.server_models import PROVIDERS, Choice, stored_speed
+from webapp.providers.service import offers_of
 
 blueprint = PageBlueprint("connect_pages", __name__, access="admin")
 
@@ -48,26 +50,28 @@ def look() -> ViewResult:
         rows = connection_setup.list_models(fields)
     except Invalid as error:
         return _start(provider, errors=_messages(error), values=request.form), 422
-    return _choose(fields, connection_setup.choices(fields, rows))
+    choices = connection_setup.choices(fields, rows)
+    return _choose(fields, [replace(choice, is_default=False) for choice in choices] if _answering() else choices)
 
 
 @blueprint.post("/admin/models/new/models")
 def connect() -> ViewResult:
-    """Connect the server with the models that were ticked, once the default has answered."""
+    """Connect the server with the models that were ticked, once the default, or the first of them, has answered."""
     try:
         fields = _fields()
     except Invalid as error:
         return _start(request.form.get("provider", ""), errors=_messages(error), values=request.form), 422
     names = list(dict.fromkeys(filter(None, map(str.strip, request.form.getlist("model")))))
     default = request.form.get("default", "")
-    default = default if default in names else (names[0] if names else "")
+    if default not in names:
+        default = "" if _answering() else next(iter(names), "")
     db.session.rollback()
     rows = []
     try:
         rows = connection_setup.list_models(fields)
-        if not default:
+        if not names:
             raise Invalid.field("models", N_("Choose at least one model."))
-        row = connection_setup.connect(fields, rows, default, names)
+        row = connection_setup.connect(fields, rows, default or names[0], names, is_default=bool(default))
     except (DomainError, ValidationError) as error:
         db.session.rollback()
         results = [
@@ -146,7 +150,11 @@ def _show_connection(row: ModelConnection) -> ViewResult:
     db.session.commit()
     if (stored_speed(row.test_result, "prompt") or SLOW) >= SLOW:
         row = run_test(row.connection_id)
-    flash(_("Connected. Replies now come from %(name)s.", name=row.name), "message")
+    is_default = any(offer.is_default for offer in offers_of(row.connection_id))
+    words = (
+        N_("Connected. Replies now come from %(name)s.") if is_default else N_("Connected. %(name)s answers as before.")
+    )
+    flash(_(words, name=row.name if is_default else _answering()), "message")
     return redirect(url_for("conversations_pages.new"), 303)
 
 
@@ -177,8 +185,15 @@ def _choose(fields: NewConnection, choices: list[Choice], *, error: str = "") ->
         provider=request.form.get("provider", ""),
         ticked=[choice for choice in choices if choice.is_offered],
         others=[choice for choice in choices if not choice.is_offered],
+        answering=_answering(),
         error=error,
     )
+
+
+def _answering() -> str:
+    """Return the model that answers whoever chooses none; nothing while none does."""
+    state = status()
+    return state.label if state.is_connected else ""
 
 
 def _servers() -> list[connection_setup.Nearby]:

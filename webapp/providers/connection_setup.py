@@ -46,20 +46,22 @@ def choices(fields: NewConnection, rows: Sequence[ListedModel]) -> list[Choice]:
     return choices_of(rows, prefers_at(fields.base_url))
 
 
-def connect(fields: NewConnection, rows: Sequence[ListedModel], default: str, names: Iterable[str]) -> ModelConnection:
-    """Store a connection that offers some models of a list, once a reply of the default has arrived in pieces; no
-    transaction may be open. Raises Invalid."""
+def connect(
+    fields: NewConnection, rows: Sequence[ListedModel], first: str, names: Iterable[str], *, is_default: bool = True
+) -> ModelConnection:
+    """Store a connection that offers some models of a list, once a reply of the first has arrived in pieces, which is
+    everybody's default then unless another stays that; no transaction may be open. Raises Invalid."""
     settings = settings_of(fields)
-    connection_check.warm_up(settings, default)
-    result = connection_check.try_streaming(settings, default)
+    connection_check.warm_up(settings, first)
+    result = connection_check.try_streaming(settings, first)
     if not result["streaming"]["ok"]:
         problem = result["streaming"]["detail"]
         raise Invalid.field(
-            "models", "The model “%(model)s” does not answer: %(trouble)s", model=default, trouble=problem
+            "models", "The model “%(model)s” does not answer: %(trouble)s", model=first, trouble=problem
         )
-    result |= {"model": default, "models": {"ok": True, "detail": "", "count": len(rows)}}
+    result |= {"model": first, "models": {"ok": True, "detail": "", "count": len(rows)}}
     result |= {**connection_check.list_summary(rows), "chat": {"ok": True, "detail": ""}}
-    offers = [OfferFields(model=name, is_default=name == default) for name in names]
+    offers = [OfferFields(model=name, is_default=is_default and name == first) for name in names]
     return service.create_connection(fields.model_copy(update={"models": offers}), result)
 
 
