@@ -29,7 +29,8 @@ def test_a_key_and_two_clicks(open_tab, make_user, server):
     host = server.base_url.split("/")[2]
     expect(page.get_by_role("heading", name=host)).to_be_visible()
     expect(page.get_by_role("checkbox", name="tern-7b")).to_be_checked()
-    expect(page.get_by_role("radio", name="tern-7b is the default")).to_be_checked()
+    expect(page.get_by_role("radio", name="The default stays")).to_be_checked()
+    page.get_by_role("radio", name="tern-7b is the default").check()
     assert serious_findings(page) == [] and not scrolls_sideways(page)
     page.get_by_role("button", name="Start chatting").click()
     expect(page.get_by_text(f"Replies now come from {host}.")).to_be_visible()
@@ -52,5 +53,6 @@ def test_the_way_can_be_gone_by_keyboard(open_tab, make_user, server):
     host = server.base_url.split("/")[2]
     expect(page.get_by_role("heading", name=host)).to_be_visible()
     page.get_by_role("radio", name="tern-7b is the default").focus()
+    page.keyboard.press("Space")
     page.keyboard.press("Enter")
     expect(page.get_by_text(f"Replies now come from {host}.")).to_be_visible()
