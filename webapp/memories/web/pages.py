@@ -217,7 +217,7 @@ def forget(memory_id: int) -> ViewResult:
 def revisions(memory_id: int) -> ViewResult:
     """Every wording a memory has had, newest first."""
     if not wants_partial():
-        return redirect(url_for(".show", memory_id=memory_id, _anchor="history"), 303)
+        return redirect(url_for(".show", memory_id=memory_id), 303)
     return render_template("memories/_history.html", **cards.earlier_values(current_user_id(), memory_id))
 
 
