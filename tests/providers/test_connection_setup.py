@@ -18,6 +18,7 @@ from tests.tools.conftest import site  # noqa: F401 - a fixture
 from tests.tools.servers import Asked
 from webapp.extensions import app_settings
 from webapp.llm.settings import ModelSettings
+from webapp.network.outbound import NO_TLS
 from webapp.providers import connection_check
 from webapp.providers.catalogue import catalogue, has_worker
 from webapp.providers.connection_check import NO_PICTURES, NO_SERVER, NOT_OPENAI, probe
@@ -269,6 +270,7 @@ def test_each_fault_has_its_words(site):  # noqa: F811 - the fixture
     site.answer = answer
     for place in ("page", "other", "nowhere"):
         assert error(f"{site.url}/{place}") == NOT_OPENAI, place
+    assert error(site.url.replace("http:", "https:")) == NO_TLS
     assert error(f"{site.url}/auth") == "The server did not accept the key. Check the key and what it may be used for."
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
