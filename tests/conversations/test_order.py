@@ -241,10 +241,12 @@ def test_the_page_filters_by_its_address_and_keeps_folders(client, browser):
         changed = client.get(f"/api/conversations/{talk}").get_json()
         assert (changed["tags"], {changed["folder_id"]}) == (["a", "b"], folder_ids)
     refused = post_form(browser, f"/c/{talk}/organise", **form)
-    assert refused.status_code == 422 and "already have a folder" in refused.text and 'value="a, b"' in refused.text
+    assert refused.status_code == 409 and "already have a folder" in refused.text and 'value="a, b"' in refused.text
     client.delete(f"/api/folders/{folder + 1}")
-    refused = post_form(browser, f"/c/{talk}/organise", tags="x" * 60)
-    assert refused.status_code == 422 and "each with at most 50 characters" in refused.text
+    reasons = {"tags": "each with at most 50 characters", "new_folder": "at most 100", "folder": "no such folder"}
+    for wrong in ({"tags": "x" * 60}, {"new_folder": "x" * 101}, {"folder": folder + 1}):
+        shown = post_form(browser, f"/c/{talk}/organise", **wrong).text
+        assert {name for name, reason in reasons.items() if reason in shown} == wrong.keys()
     assert post_form(browser, f"/folders/{folder}/rename", page="/organise", name="Bills").status_code == 303
     assert "Bills" in browser.get("/organise").text
     assert post_form(browser, f"/folders/{folder}/delete", page="/organise").status_code == 303

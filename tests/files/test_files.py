@@ -227,7 +227,8 @@ def test_content_that_goes_while_it_is_taken_in_again_is_not_lost(client, monkey
 
 
 def test_large_files_and_empty_forms_are_refused(app, client, monkeypatch):
-    assert client.post("/api/files", data={}, content_type="multipart/form-data").status_code == 422
+    for kind in ("multipart/form-data", "application/json"):
+        assert client.post("/api/files", data={}, content_type=kind).status_code == 422, kind
     monkeypatch.setitem(app.config, "MAX_FILE_BYTES", 1_000)
     assert _send(client, b"x" * 5_000).status_code == 413
 

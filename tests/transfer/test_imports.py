@@ -475,10 +475,11 @@ def test_the_page_leads_through_an_import(client, run_jobs, chatgpt, browser):
     discarded = post_form(browser, f"{listed.location}/cancel", page=page)
     assert discarded.location == page and "Nothing was imported." in browser.get(page).text
     assert post_form(browser, "/imports", page=page).status_code == 422
-    fields = {"file": (io.BytesIO(b""), "chats.json"), "text": ""}
+    fields = {"file": (io.BytesIO(b""), "chats.json"), "text": "- Likes <tea"}
     browser.environ_base["HTTP_ACCEPT_LANGUAGE"] = "de"
     refused = post_form(browser, "/imports", page=page, **fields)
     assert refused.status_code == 422 and "Die Datei ist leer." in refused.text
+    assert "- Likes &lt;tea</textarea>" in refused.text
 
 
 @pytest.mark.parametrize("form", pages.FORMS)

@@ -1,5 +1,6 @@
 """Pages that keep conversations in order: a list with its filters in the URL, folders, and many at once."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +12,7 @@ from webapp.conversations import bulk_changes, folders, lists, service
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery, FolderFields
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
-from webapp.http.forms import first_sentence, read_form, sentences
+from webapp.http.forms import first_sentence, on_form, read_form, sentences, validate
 from webapp.http.validation import parse_id, valid_fields
 from webapp.http.views import (
     PageBlueprint,
@@ -116,23 +117,29 @@ def choose_model(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/organise")
-def organise_form(conversation_id: int) -> str:
-    return _render_row(conversation_id)
+def organise_form(conversation_id: int, errors: Mapping[str, str] | None = None) -> str:
+    """Show the folder and the tags of a conversation: what is stored or, with errors, what was posted."""
+    conversation = service.get_conversation(current_user_id(), conversation_id)
+    return render_template(
+        "conversations/organise_one.html",
+        conversation=conversation,
+        folder_id=_id("folder") if errors else conversation.folder_id,
+        tags=_tags() if errors else conversation.tags,
+        folders=folders.all_folders(current_user_id()),
+        error=first_sentence((errors or {}).values()),
+    )
 
 
 @blueprint.post("/c/<int:conversation_id>/organise")
+@on_form(lambda errors, conversation_id: organise_form(conversation_id, errors), LABELS)
 def change_one(conversation_id: int) -> Any:
-    tags = [tag.strip() for tag in request.form.get("tags", "").split(",") if tag.strip()]
+    """Change the folder, to a new one if it is given a name, and the tags."""
     try:
-        changes = ConversationChanges(folder_id=_id("folder"), tags=tags)
-        if name := request.form.get("new_folder", "").strip()[:100]:
-            changes.folder_id = folders.create_folder(current_user_id(), FolderFields(name=name)).folder_id
+        changes = ConversationChanges(folder_id=_id("folder"), tags=_tags())
     except ValidationError:
-        error = _("Tags are words or short phrases: at most 20 of them, each with at most 50 characters.")
-        return _render_row(conversation_id, error=error, tags=tags), 422
-    except DomainError as refusal:
-        error = first_sentence(sentences(refusal, LABELS).values())
-        return _render_row(conversation_id, error=error, tags=tags), 422
+        raise Invalid("Tags are words or short phrases: at most 20 of them, each with at most 50 characters.") from None
+    if name := request.form.get("new_folder", "").strip():
+        changes.folder_id = folders.create_folder(current_user_id(), validate(FolderFields, {"name": name})).folder_id
     service.update_conversation(current_user_id(), conversation_id, changes)
     return commit_and_redirect(url_for("conversations_pages.show", conversation_id=conversation_id))
 
@@ -162,17 +169,6 @@ def delete_folder(folder_id: int) -> Any:
     return commit_and_redirect(url_for(".index"), _("Folder deleted. Its conversations are still in your list."))
 
 
-def _render_row(conversation_id: int, *, error: str = "", tags: list[str] | None = None) -> str:
-    conversation = service.get_conversation(current_user_id(), conversation_id)
-    return render_template(
-        "conversations/organise_one.html",
-        conversation=conversation,
-        tags=conversation.tags if tags is None else tags,
-        folders=folders.all_folders(current_user_id()),
-        error=error,
-    )
-
-
 def _problem_sentence(error: DomainError) -> Any:
     flash(first_sentence(sentences(error, LABELS).values()))
     return redirect(url_for(".index", **_filters(_query())), 303)
@@ -187,6 +183,10 @@ def _query() -> ConversationQuery:
 def _filters(query: ConversationQuery) -> dict[str, Any]:
     """Return a query as it appears in the URL of the list."""
     return query.model_dump(exclude_none=True, exclude_defaults=True, exclude={"cursor", "limit"})
+
+
+def _tags() -> list[str]:
+    return [tag for part in request.form.get("tags", "").split(",") if (tag := part.strip())]
 
 
 def _id(name: str) -> int | None:

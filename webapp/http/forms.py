@@ -97,7 +97,7 @@ def validate(model: type[M], values: Mapping[str, Any]) -> M:
 def read_body() -> Any:
     """Return what an endpoint that `accepts_files` was sent, as the model of its media type. Raises Invalid."""
     view: Any = current_app.view_functions[request.endpoint or ""]
-    if request.is_json:
+    if request.is_json and JSON in view.bodies:
         return validate(view.bodies[JSON], request.get_json())
     return validate(view.bodies[FORM_DATA], request.form.to_dict() | request.files.to_dict())
 

@@ -14,7 +14,13 @@ from webapp.http.validation import Page
 from webapp.memories import lists
 from webapp.memories.models import IN_USE, Memory
 from webapp.memories.rules.grounding import value_after
-from webapp.memories.rules.kinds import DEFAULT_NAMESPACE, MemoryType, canonical_fact_key, category_of
+from webapp.memories.rules.kinds import (
+    DEFAULT_NAMESPACE,
+    MemoryType,
+    canonical_category,
+    canonical_fact_key,
+    category_of,
+)
 from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.state import Close, Draft
 from webapp.memories.rules.user_decisions import store_user_value
@@ -249,7 +255,7 @@ def _key_and_category(memory: Memory, fields: dict[str, Any]) -> dict[str, Any]:
     category = fields.get("category", memory.category)
     given = fields.get("fact_key", memory.fact_key)
     if given and "fact_key" not in fields:
-        given = f"{category or DEFAULT_NAMESPACE}/{given.partition('/')[2]}"
+        given = f"{canonical_category(category) or DEFAULT_NAMESPACE}/{given.partition('/')[2]}"
     key = canonical_fact_key(given, category)
     return {"fact_key": key, "category": category_of(key, category)}
 

@@ -128,10 +128,10 @@ def test_writing_a_key_anew_replaces_its_value_and_editing_onto_a_key_is_a_confl
     assert refused.status_code == 409 and refused.json["errors"][0]["memory_id"] == second["memory_id"]
     client.delete(f"/api/memories/{second['memory_id']}?archive=true")
     path = f"/api/memories/{third['memory_id']}"
-    for changes in ({"fact_key": "work/employer"}, {"category": "Career"}, {"category": None}, {"category": "work"}):
+    for changes in ({"fact_key": "work/employer"}, {"category": "Side/Job"}, {"category": None}, {"category": "work"}):
         changed = client.put(path, json=changes).json
-        wanted = changes.get("category", "work") or "general"
-        assert (changed["category"], changed["fact_key"]) == (wanted.lower(), f"{wanted.lower()}/employer")
+        wanted = (changes.get("category", "work") or "general").lower().replace("/", "_")
+        assert (changed["category"], changed["fact_key"]) == (wanted, f"{wanted}/employer")
     refused = client.put(f"/api/memories/{second['memory_id']}", json={"is_archived": False})
     assert refused.status_code == 409 and refused.json["errors"][0]["memory_id"] == third["memory_id"]
 

@@ -71,8 +71,8 @@ def turns_in(item: Any) -> list[Any]:
         if isinstance(row, list) and list(map(type, row)) == [str, str]:
             row = dict(zip((FIELDS.questions[0], FIELDS.answers[0]), row, strict=True))
         found += as_turns(row)
-        for name in ("children", "replies"):
-            if children := list(filter(as_dict, as_list(as_dict(row).get(name)))):
+        for name, is_child in (("children", as_dict), ("replies", is_turn)):  # which may be what to say next
+            if children := list(filter(is_child, as_list(as_dict(found and found[-1]).get(name)))):
                 above = found[-1].pop(name) and (found[-1]["id"] or f"above-{len(found)}")
                 found[-1]["id"] = above
                 stack += [{**child, "parent": above} for child in reversed(children)]
