@@ -25,7 +25,7 @@ _LOCAL_SUFFIXES = tuple(f".{name}" for name in ("localhost", "localdomain", "loc
 """Names that exist only in one's own network."""
 LOCAL_ADDRESS = N_("The address is within this server's own network.")
 UNKNOWN = N_("There is no host with this name.")
-NO_TLS = N_("The connection could not be encrypted: its certificate is not accepted.")
+NO_TLS = N_("The connection could not be encrypted: the server does not use HTTPS, or its certificate is not accepted.")
 TIMEOUT = N_("It did not answer in time.")
 SILENT = N_("Nothing answers at this address.")
 LOST = N_("The connection broke.")

@@ -21,6 +21,8 @@ from webapp.llm.events import ReasoningDelta, TextDelta
 from webapp.llm.pool import CHARACTERS
 from webapp.llm.sdk import get, sync_client
 from webapp.llm.settings import LOADING_SECONDS, ModelSettings, is_own
+from webapp.network.http_client import describe_error
+from webapp.network.outbound import NO_TLS
 from webapp.providers.server_models import (
     ListedModel,
     choices_of,
@@ -54,6 +56,8 @@ def error_text(exc: Exception) -> str:
         kind = type(exc).__name__
         if "Timeout" in kind:
             return error.detail
+        if describe_error(exc) == NO_TLS:
+            return NO_TLS
         return NO_SERVER if "Connect" in kind else NOT_OPENAI
     return _WORDS.get(error.code, error.detail)
 
