@@ -92,6 +92,8 @@ def test_an_address_within_is_completed_with_http_and_another_with_https(host):
         "https://hooks.example:0/",
         "https://hooks.example:99999/",
         "https://hooks.example/a b",
+        "https://hooks.example\\@evil.example/",
+        "javascript:alert(1)",
         "https://hooks.example/\r\nX: y",
         "https://[::1/",
         "http://xn--\u20ac.example/" + "\u0000",

@@ -11,14 +11,7 @@ from webapp.http.validation import Id, PageQuery
 from webapp.http.views import commit
 from webapp.i18n.marks import say
 from webapp.llm.settings import ModelSettings
-from webapp.providers import (
-    connection_check,
-    connection_setup,
-    downloads,
-    grades,
-    model_choice,
-    service,
-)
+from webapp.providers import connection_check, connection_setup, downloads, grades, model_choice, service
 from webapp.providers.models import ModelConnection
 from webapp.providers.repository import server_settings, settings_at
 from webapp.providers.schemas import (
@@ -26,7 +19,6 @@ from webapp.providers.schemas import (
     ConnectionList,
     ConnectionOut,
     ExamQueued,
-    LocalServer,
     LocalServerList,
     LocalServerName,
     MemoryGradeOut,
@@ -157,20 +149,19 @@ def _out(row: ModelConnection) -> ConnectionOut:
 def detect() -> LocalServerList:
     """The model servers that answer on their usual ports on this machine."""
     db.session.rollback()
-    servers = connection_setup.discover(app_settings().local_servers)
-    return LocalServerList(servers=[LocalServer.from_row(server) for server in servers])
+    return LocalServerList(servers=connection_setup.discover(app_settings().local_servers))
 
 
 @blueprint.post("/local-servers/<name>/pull", status=202)
 def pull(name: LocalServerName, body: PullRequest) -> PullOut:
     """Let Ollama fetch a model, or resume that. Read how far it has got at the same URL."""
-    return PullOut.from_row(downloads.start_pull(app_settings().local_servers, name, body.model))
+    return downloads.start_pull(app_settings().local_servers, name, body.model)
 
 
 @blueprint.get("/local-servers/<name>/pull")
 def show_pull(name: LocalServerName) -> PullOut:
     """Return how far the last model that was asked for has been fetched."""
-    return PullOut.from_row(downloads.get_pull(name))
+    return downloads.get_pull(name)
 
 
 @blueprint.delete("/local-servers/<name>/pull")
