@@ -55,7 +55,7 @@ class LineSplitter:
         return tail
 
 
-class OneAnswer:
+class ChoiceSelector:
     """Choices in, those of one answer out, for a server that sends several.
 
     Gateways number the parts of one answer, too: a first choice with a higher number waits for a lower one to follow.

@@ -33,7 +33,7 @@ NICE = 5
 """The niceness of threads that embed passages, as that of the workers that ask for them."""
 
 
-class Turns:
+class PriorityLock:
     """One computes at a time; whoever asks for a query goes before all who embed passages."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class EmbeddingServer:
 
     def __init__(self, load: Callable[[str], Any], clock: Callable[[], float] = time.monotonic) -> None:
         self._load, self._clock = load, clock
-        self.turns = Turns()
+        self.turns = PriorityLock()
         self._models: dict[str, Any] = {}
         self._queried = self._used = clock() - AFTER_QUERIES
 

@@ -143,7 +143,7 @@ def with_scheme(address: str) -> str:
     return f"https://{address}" if "." in address.partition("/")[0] else f"http://{address}"
 
 
-def outside_url(field: str, url: str, allowed: AllowedHosts) -> str:
+def check_outside_url(field: str, url: str, allowed: AllowedHosts) -> str:
     """Return an address as it is. Raises Invalid, for this field, where `check_host` refuses it."""
     try:
         check_host(url, allowed)

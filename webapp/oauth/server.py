@@ -14,7 +14,7 @@ from flask import Response, g
 
 from webapp.db.encryption import digest_of
 from webapp.errors import Conflict
-from webapp.http.views import absolute
+from webapp.http.views import absolute_url
 from webapp.oauth import clients, registry, service
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
 from webapp.oauth.service import IssuedTokens
@@ -184,7 +184,7 @@ class _Revocation(RevocationEndpoint):  # type: ignore[misc]
 
 class _Issuer(IssuerParameter):  # type: ignore[misc]
     def get_issuer(self) -> str:
-        return absolute()
+        return absolute_url()
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +255,6 @@ def _as_answer(tokens: IssuedTokens) -> dict[str, Any]:
 
 
 def _check_resource(parameters: Mapping[str, list[str]], redirect_uri: str | None = None) -> None:
-    ours = (absolute("/mcp"), absolute())  # what tokens are for, and this server itself
+    ours = (absolute_url("/mcp"), absolute_url())  # what tokens are for, and this server itself
     if any(url.rstrip("/") not in ours for url in parameters.get("resource", [])):
         raise InvalidTarget("There is no such resource here.", redirect_uri=redirect_uri)

@@ -78,7 +78,7 @@ def list_connections(query: PageQuery) -> ConnectionList:
 def create_connection(body: NewConnection) -> ConnectionOut:
     """Connect a model server. Its key is write-only. Without `models` it is tested first, and offers what it lists."""
     db.session.rollback()  # nothing is held while the server answers
-    _require(connection_setup.settings_of(body), body)
+    _check_roles(connection_setup.settings_of(body), body)
     return _out(connection_setup.connect_listed(body) if body.models is None else service.create_connection(body))
 
 
@@ -100,11 +100,11 @@ def change_connection(connection_id: int, changes: ConnectionChanges) -> ModelCo
         row = service.get_connection(connection_id)
         settings = settings_at(changes.base_url or row.base_url, service.secrets_after(row, changes))
         db.session.rollback()
-        _require(settings, changes)
+        _check_roles(settings, changes)
     return service.update_connection(connection_id, changes)
 
 
-def _require(settings: ModelSettings, fields: NewConnection | ConnectionChanges) -> None:
+def _check_roles(settings: ModelSettings, fields: NewConnection | ConnectionChanges) -> None:
     """Raise Invalid for a model that cannot do what it was chosen for."""
     if (model := fields.embedding_model) and (
         problem := connection_check.embedding_problem(settings.with_embeddings(model))

@@ -139,6 +139,6 @@ def _probe(name: str, url: str) -> LocalServer | None:
 def fetch(url: str) -> Any:
     """Return the JSON at a URL on this machine; None if there is none within SECONDS."""
     try:
-        return json.loads(request("GET", url, seconds=SECONDS, most=MAX_BYTES, allowed=None).body)
+        return json.loads(request("GET", url, seconds=SECONDS, max_bytes=MAX_BYTES, allowed=None).body)
     except (RequestRefused, RequestFailed, ValueError, RecursionError):
         return None

@@ -66,7 +66,7 @@ def check_value(column: Column[Any], value: Any) -> Any:
     return result
 
 
-def moment(value: Any) -> datetime:
+def required_instant(value: Any) -> datetime:
     """Return a moment. Raises ValueError."""
     time = instant(value)
     if time is None:
