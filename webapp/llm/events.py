@@ -8,17 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import chunks
-from .chunks import (
-    ChoiceSelector,
-    LineSplitter,
-    Pieces,
-    documents,
-    end_of,
-    split_parts,
-    text_of_parts,
-    unwrap,
-    values_of,
-)
+from .chunks import LineSplitter, Pieces, documents, end_of, split_parts, text_of_parts, unwrap, values_of
 from .dialects import finish_of
 from .error_bodies import clean_reason, is_error
 from .errors import InterruptedAnswer, MalformedOutput, ModelError, RefusedByModel, classify_payload
@@ -93,7 +83,7 @@ class StreamDecoder:
         self._words = ""  # the last that were no part of an answer: an error, if nothing ends it
         self._is_odd = self._is_in_pieces = self._has_events = False
         self._objects = 0  # that came without being events
-        self._answer = ChoiceSelector()
+        self._answer = chunks.ChoiceSelector()
         self._calls = PartialCalls()
         self._reason: str | None = None
         self._usage: Usage | None = None

@@ -17,7 +17,7 @@ from webapp.llm.errors import ModelUnavailable
 from webapp.memories.learning import examiner, model_call
 from webapp.memories.learning.exam import Paper, papers
 from webapp.providers.catalogue import ENVIRONMENT_MODEL
-from webapp.providers.grades import grade_of, progress_key, request_exam, target_of, worker
+from webapp.providers.grades import background_model, grade_of, progress_key, request_exam, target_of
 from webapp.providers.models import MemoryGrade
 from webapp.shell import upkeep
 
@@ -60,7 +60,7 @@ def exams(run_jobs: Jobs, **wishes: Any) -> int:
 
 def grade(app: Flask) -> MemoryGrade | None:
     with app.app_context():
-        return grade_of(worker())
+        return grade_of(background_model())
 
 
 @pytest.mark.parametrize("is_right", [True, False])
@@ -79,7 +79,7 @@ def test_the_model_at_work_is_examined_once_and_trusted_if_it_is_right(app, mode
     assert found.key_share == 1 or not is_right
     with app.app_context():
         assert model_call.background_model_is_trusted() is is_right
-        assert not app.extensions["redis"].exists(progress_key(worker()))
+        assert not app.extensions["redis"].exists(progress_key(background_model()))
     assert list(job_specs.WORKERS[0]).index(job_specs.JOBS["exam"].queue) == len(job_specs.WORKERS[0]) - 1
 
 
@@ -126,7 +126,7 @@ def test_lost_marks_begin_the_exam_again(app, model, run_jobs):
     answer_with(model, rights)
     with app.app_context():
         examiner.examine(ENVIRONMENT_MODEL)
-        app.extensions["redis"].delete(progress_key(worker()))
+        app.extensions["redis"].delete(progress_key(background_model()))
     sweep(app)
     run_jobs()
     assert question_count(model) == len(papers()) + 1
@@ -149,7 +149,7 @@ def test_on_demand_it_is_examined_from_the_start_and_the_old_grade_holds_until_t
 def test_the_demonstration_is_not_examined_and_a_model_that_is_gone_neither(app, model, run_jobs, monkeypatch):
     with app.app_context():
         assert not examiner.examine("999/gone")
-        assert target_of(ENVIRONMENT_MODEL) == worker()
+        assert target_of(ENVIRONMENT_MODEL) == background_model()
     monkeypatch.setitem(
         app.extensions, "settings", app.extensions["settings"].model_copy(update={"offline_model": True})
     )
