@@ -128,7 +128,7 @@ def read(request: Completion) -> GatewayRequest:
 
 
 def with_response_format(request: GatewayRequest, form: dict[str, Any] | None) -> GatewayRequest:
-    """Return the same, with the format in which it is to be answered."""
+    """Return a request with the format in which it is to be answered."""
     if form is None:
         return request
     instructions = "\n\n".join(text for text in (request.instructions, format_instructions(form)) if text)

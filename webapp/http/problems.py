@@ -134,7 +134,7 @@ def validation_problem(error: ValidationError) -> Response:
 def error_response(
     status: int, title: str, detail: str, *, errors: list[Any] | None = None, retry_after: int | None = None
 ) -> Response:
-    """Return the same error for a program, for a part of a page, or as a page."""
+    """Return an error in the form its caller reads: a problem for a program, part of a page, or a page."""
     if wants_json():
         return problem(status, title, detail, errors=errors, retry_after=retry_after)
     template = "errors/_toast.html" if wants_partial() else "errors/page.html"

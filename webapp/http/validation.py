@@ -88,7 +88,7 @@ def parse_id(text: str | None) -> int | None:
 
 
 def check_storable(value: str) -> str:
-    """Return a text, unchanged. Raises ValueError for one that the database cannot hold."""
+    """Return a text unchanged. Raises ValueError for one that the database cannot hold."""
     try:
         value.encode()
     except UnicodeEncodeError:

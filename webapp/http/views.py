@@ -50,7 +50,7 @@ JSON_PREFIXES = (*JSON_BODIES, "/.well-known/", *PROGRAMS, "/healthz", "/readyz"
 
 
 def bearer_token() -> str | None:
-    """Return the token that the request carries, if it carries one."""
+    """Return the bearer token of the request; None without one."""
     scheme, _, value = request.headers.get("Authorization", "").partition(" ")
     return value.strip() if scheme.lower() == "bearer" else None
 

@@ -135,7 +135,7 @@ def as_markdown(report: Report, day: date, wording: ReportTexts = ENGLISH) -> st
 
 
 def as_dict(report: Report, day: date) -> dict[str, Any]:
-    """Return the summary as data."""
+    """Return the summary as JSON data."""
     return {
         "journey": report.journey,
         "description": report.description,

@@ -34,7 +34,7 @@ NICE = 5
 
 
 class PriorityLock:
-    """One computes at a time; whoever asks for a query goes before all who embed passages."""
+    """A lock that threads with a query get before all threads that embed passages."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -50,7 +50,7 @@ class PriorityLock:
 
     @contextmanager
     def hold(self, *, query: bool) -> Iterator[None]:
-        """Wait for one's turn, and have it."""
+        """Hold the lock; with `query`, ahead of those without."""
         with self._condition:
             self.waiting += 1
             self._queries += query

@@ -136,7 +136,7 @@ class OpenAIEmbedder:
 
 
 def clean_text(text: str) -> str:
-    """Return a text without NUL, which breaks some servers, and without halves of surrogate pairs."""
+    """Return a text without NUL, which breaks some servers, and without lone surrogates."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode()
 
 

@@ -36,8 +36,8 @@ _HEADER_BYTES = 65_536
 """The longest header: gateways repeat parts of a request in theirs."""
 
 interrupt_check: ContextVar[Callable[[], None] | None] = ContextVar("interrupt_check", default=None)
-"""Called every CHECK_SECONDS while a server of our own is waited for; if it raises, the connection is closed, by which
-llama.cpp and Ollama notice that they need not compute on."""
+"""Called every CHECK_SECONDS while waiting for a server of our own; if it raises, the connection is closed, which tells
+llama.cpp and Ollama to stop computing."""
 CHECK_SECONDS = 0.5
 
 
@@ -119,7 +119,7 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
 
 
 def _interruptible(stream: Any) -> Any:
-    """Return one of the HTTP library's connections, whose reader looks up."""
+    """Return one of the HTTP library's connections, whose reads call `interrupt_check`."""
     stream.read = partial(_read, stream.read)
     start_tls = stream.start_tls
     stream.start_tls = lambda *args, **options: _interruptible(start_tls(*args, **options))

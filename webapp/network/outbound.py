@@ -74,11 +74,11 @@ class _RequestProblem(Exception):
 
 
 class RequestRefused(_RequestProblem):
-    """Requests to the address are not allowed; the text says why, for the person who entered it."""
+    """A URL that may not be requested; the text says why, for the person who entered it."""
 
 
 class RequestFailed(_RequestProblem):
-    """It was asked and did not answer properly; the text says how, but quotes nothing of the answer."""
+    """A server that did not answer properly; the text says how, but quotes nothing of the answer."""
 
 
 @dataclass(frozen=True, slots=True)

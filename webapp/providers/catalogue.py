@@ -49,7 +49,7 @@ catalogue = Catalogue()
 
 
 def environment_sets_models(settings: Settings) -> bool:
-    """Return whether the environment names a model server, which then takes precedence over every connection."""
+    """Return whether the environment names a model server, which then takes precedence over all connections."""
     return not settings.offline_model and bool(settings.openai_base_url or settings.openai_api_key)
 
 
@@ -65,7 +65,7 @@ def chosen_embeddings() -> ModelSettings | None:
 
 
 def cached_embeddings() -> ModelSettings | None:
-    """Return the same, as this process last read it; no query."""
+    """Return the embedding server and model as this process last read them; makes no query."""
     return None if environment_sets_embeddings(app_settings()) else catalogue.last_read.embeddings
 
 
@@ -171,7 +171,7 @@ def background_target() -> Target | None:
 
 
 def background_choice() -> Target | None:
-    """Return the same, with the caller's transaction left open."""
+    """Return the background model like `background_target`, but leave the caller's transaction open."""
     settings = app_settings()
     if environment_sets_background_model(settings):
         return None

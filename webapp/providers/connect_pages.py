@@ -90,7 +90,7 @@ def offer_local() -> ViewResult:
 
 @blueprint.post("/admin/models/nearby")
 def connect_local() -> ViewResult:
-    """Connect a server on this machine."""
+    """Connect a server on this machine, with the chosen model as its default."""
     places = app_settings().local_servers
     try:
         row = connection_setup.connect_local(places, request.form.get("name", ""), request.form.get("model", "")[:200])

@@ -22,7 +22,7 @@ JOB = "exam"
 
 @dataclass(frozen=True, slots=True)
 class Examinee:
-    """A model as the page of grades shows it; `is_background_model` if it does the background work now."""
+    """A model as the page of grades shows it; `is_background_model`: it does the background work now."""
 
     id: str
     name: str
@@ -31,7 +31,7 @@ class Examinee:
 
 
 def background_model() -> Target:
-    """Return the model that does background work now."""
+    """Return the model that does the background work now."""
     return background_choice() or _environment_target()
 
 

@@ -16,7 +16,7 @@ from webapp.providers.repository import OfferedModel
 
 @dataclass(frozen=True, slots=True)
 class ModelMenu:
-    """The models a person may choose, their favourites first, and the one to start with."""
+    """The models that a person may choose, favourites first, and the one that is preselected."""
 
     favourites: list[OfferedModel]
     others: list[OfferedModel]
@@ -29,7 +29,7 @@ def choices() -> list[OfferedModel]:
 
 
 def model_menu() -> ModelMenu:
-    """Return the caller's choice. If what they chose last no longer exists, it is the default."""
+    """Return the caller's menu; the preselected model is the last one chosen or, if it is gone, the default."""
     models, settings = choices(), _settings()
     likes = {name: place for place, name in enumerate(settings.favourite_models)}
     liked = sorted((o for o in models if o.target.id in likes), key=lambda offer: likes[offer.target.id])

@@ -33,7 +33,7 @@ _KEPT_SECONDS = 86_400
 
 
 class JobPreempted(BaseException):
-    """A job made room for a reply and is to run again; no Exception, which its code would take for a failure."""
+    """A job was preempted by a reply and will run again; no Exception, or its own code would catch it."""
 
 
 class Priority:

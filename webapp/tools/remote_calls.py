@@ -92,7 +92,7 @@ class RemoteResponse:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     async def whole(self) -> bytes:
-        """Return all of it."""
+        """Return the whole body."""
         data = bytearray()
         async with aclosing(self.pieces) as pieces:
             async for piece in pieces:

@@ -200,7 +200,7 @@ def _remove_sentences(
 
 
 def _repeats(item: dict[str, Any], own_ids: set[int], forgotten_ids: set[int], texts: Collection[str]) -> bool:
-    """Return whether a sentence repeats a forgotten memory. One based only on others' memories repeats theirs."""
+    """Return whether a sentence repeats a forgotten memory; False for one based only on other people's memories."""
     ids = memory_ids_of([item])
     if not ids.isdisjoint(forgotten_ids):
         return True

@@ -146,7 +146,7 @@ def find_similar(user_id: int, space_id: int | None, vectors: Vectors) -> set[in
 
 
 def find_most_important(user_id: int, space_id: int | None, count: int) -> list[int]:
-    """Return ids of the most important current memories, regardless of the topic: pinned, then keyed facts."""
+    """Return the ids of the most important current memories, whatever their topic: pinned, then keyed facts."""
     statement = select(Memory.memory_id).where(*scope_of(user_id, space_id))
     pinned = statement.where(Memory.is_archived == false(), Memory.is_closed == false(), Memory.is_pinned)
     pinned = pinned.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(count)

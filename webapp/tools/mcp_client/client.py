@@ -223,7 +223,7 @@ def name_for(server: str, tool: str, names: set[str]) -> str:
 
 
 async def _start_session(server: Server) -> _McpSession:
-    """Return a conversation with a server of the older age, after the handshake."""
+    """Return a session with a server of an older revision, after the handshake."""
     mcp = _McpSession(server, HANDSHAKE[0])
     try:
         return await _initialize(mcp)
@@ -241,7 +241,7 @@ async def _start_session(server: Server) -> _McpSession:
 
 
 async def _initialize(mcp: _McpSession) -> _McpSession:
-    """Return the same conversation after the handshake. Raises ToolFailed."""
+    """Return the session after the handshake. Raises ToolFailed."""
     result = await mcp.ask("initialize", protocolVersion=mcp.age, capabilities={}, clientInfo=wire.IDENTITY)
     version = str(result.get("protocolVersion"))
     if not _DATED.fullmatch(version) or version >= STATELESS:

@@ -67,7 +67,7 @@ def check_value(column: Column[Any], value: Any) -> Any:
 
 
 def required_instant(value: Any) -> datetime:
-    """Return a moment. Raises ValueError."""
+    """Return the time in an exported field. Raises ValueError if there is none."""
     time = instant(value)
     if time is None:
         raise ValueError("a time is missing")
