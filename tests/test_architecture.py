@@ -60,34 +60,7 @@ SKIPS = {
 
 # Modules that decide can be tested without a server: no web framework, no database. A module not listed here may be
 # pure, too, but nobody relies on it.
-PURE = {
-    "webapp.i18n": "dates",
-    "webapp": "errors",
-    "webapp.background": "job_specs",
-    "webapp.http": "validation",
-    "webapp.telemetry": "otlp tracing",
-    "webapp.admin": "doctor.findings",
-    "webapp.accounts": "agents emails mail_texts passwords scopes",
-    "webapp.chat.context": "builder excerpts memory_sections sections segments values",
-    "webapp.journeys": "guidance assessment_merge report_content report_fonts report_pages report_pdf",
-    "webapp.files": "citations kinds picture",
-    "webapp.files.readers": "mail page result text",
-    "webapp.gateway": "functions responses_input responses_output wire",
-    "webapp.mcp_server": "protocol",
-    "webapp.oauth": "clients",
-    "webapp.usage": "charts",
-    "webapp.webhooks": "signatures",
-    "webapp.memories.learning": "exam journey_points prompt",
-    "webapp.legacies": "fact_list extraction_prompt",
-    "webapp.saved_prompts": "formats",
-    "webapp.schedules": "recurrence",
-    "webapp.openapi": "document",
-    "webapp.prompts": "transcript",
-    "webapp.tour": "answers",
-    "webapp.tools": "urls calculator calls date_arithmetic toolset",
-    "webapp.spaces": "chunks personas",
-    "webapp.retrieval": "bm25f columns fusion index passages vectors",
-}
+PURE = json.loads(Path(__file__).with_name("pure_modules.json").read_text(encoding="utf-8"))
 PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.", "webapp.text.", "webapp.memories.rules.")
 
 PUBLIC = {

@@ -31,6 +31,11 @@ PATIENCE = 60_000
 expect.set_options(timeout=PATIENCE)
 
 
+def read_source(name: str) -> str:
+    """Return a file beside the tests: a script to run in a page, or a text."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Everything here is about the browser, and has time."""
     here = Path(__file__).parent
@@ -298,14 +303,7 @@ def replies(page: Page) -> Any:
 
 # Each rule says how bad what it finds is: a third of them find nothing that counts here, and are not tried. Nor are
 # style sheets fetched again, for rules that are not on.
-RUN_AXE = """async () => {
-  if (!window.axe) return null;
-  const few = axe._audit.rules.filter(rule => ["minor", "moderate"].includes(rule.impact));
-  const rules = Object.fromEntries(few.map(rule => [rule.id, {enabled: false}]));
-  const found = await axe.run({resultTypes: ["violations"], preload: false, rules});
-  return found.violations.filter(({impact}) => ["serious", "critical"].includes(impact)).flatMap(({id, nodes}) =>
-    nodes.map(({html, failureSummary}) => `${id}: ${html.slice(0, 160)} ${String(failureSummary).slice(0, 300)}`));
-}"""
+RUN_AXE = read_source("run_axe.js")
 
 
 def serious_findings(page: Page) -> list[str]:

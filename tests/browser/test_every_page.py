@@ -18,7 +18,7 @@ from tests.support.queries import execute
 from webapp.background.job_specs import Queue
 from webapp.conversations.models import Message
 
-from .conftest import faults, look_over
+from .conftest import faults, look_over, read_source
 
 QUERIES = {"/find": "?q=lisbon"}
 CHOICES = {"name": "chat", "queue": next(iter(Queue)).value, "state": "failed", "form": "yaml"}
@@ -49,24 +49,7 @@ NO_PAGE = {
 """Addresses that a signed-in admin does not see as a page of their own."""
 
 
-RICH = """## A heading
-
-A [link](https://example.org), `code`, and a list:
-
-1. one
-2. two
-
-> A quotation.
-
-| a | b |
-|:--|--:|
-| 1 | 2 |
-
-```python
-def answer() -> int:
-    return 42  # of course
-```
-"""
+RICH = read_source("rich.md")
 """What stands in the reply of a conversation."""
 
 TALLEST = 1_200

@@ -7,16 +7,11 @@ from playwright.sync_api import Route, expect
 from tests.files.test_files import pdf
 from tests.files.test_pictures import photo
 
-from .conftest import replies, send, until
+from .conftest import read_source, replies, send, until
 
 DRAGGED = "() => { const it = new DataTransfer(); it.items.add(new File(['Ants walk.'], 'ants.txt')); return it; }"
 
-DROP_FOLDER = """() => {
-  const item = (name, isDirectory) =>
-    ({ kind: "file", getAsFile: () => new File(["Snails crawl."], name), webkitGetAsEntry: () => ({ isDirectory }) });
-  const dataTransfer = { types: ["Files"], files: [1, 2], items: [item("garden", true), item("snails.txt", false)] };
-  document.dispatchEvent(Object.assign(new Event("drop", { cancelable: true }), { dataTransfer }));
-}"""
+DROP_FOLDER = read_source("drop_folder.js")
 
 
 def text_file(name: str, text: str) -> dict[str, Any]:

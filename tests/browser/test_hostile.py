@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from playwright.sync_api import Browser, BrowserContext, Error, Page
 
 from testkit.people import Person, api_client
-from tests.browser.conftest import SLOW
+from tests.browser.conftest import SLOW, read_source
 from tests.openapi.existing import Existing
 from tests.support.attacks import ATTACKS
 from tests.support.live import LiveServer
@@ -40,17 +40,7 @@ SEEN = """([elements, words]) => ({
   made: [...document.querySelectorAll(elements)].map(element => element.outerHTML.slice(0, 200)),
 })"""
 # The same of a page that is only read, by the parser that reads it for real: nothing of it runs.
-READ = """async ([path, elements, words]) => {
-  const answer = await fetch(path, {headers: {Accept: 'text/html'}, redirect: 'manual'}).catch(() => null);
-  if (!answer) return null;
-  const isPage = (answer.headers.get('Content-Type') || '').startsWith('text/html');
-  if (!isPage) return {status: answer.status, words: false, made: []};
-  const found = new DOMParser().parseFromString(await answer.text(), 'text/html');
-  return {
-    status: answer.status, words: found.body.textContent.includes(words),
-    made: [...found.querySelectorAll(elements)].map(element => element.outerHTML.slice(0, 200)),
-  };
-}"""
+READ = read_source("visible_text.js")
 # Pages on which scripts make something of words. Without `--slow`, only these are opened; the others are read.
 ALIVE = re.compile(
     r"/($|c/\d+$|memory$|memories/(list|review)|spaces/\d+$|find|settings$|transfer|image|admin/models$)"

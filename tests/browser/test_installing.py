@@ -9,20 +9,20 @@ from webapp.accounts import sessions
 from webapp.db.base import write_transaction
 from webapp.push.service import list_subscriptions, public_key
 
-from .conftest import PHONE, on_every_screen, plant, replies, scrolls_sideways, send, serious_findings, sign_in, until
+from .conftest import (
+    PHONE,
+    on_every_screen,
+    plant,
+    read_source,
+    replies,
+    scrolls_sideways,
+    send,
+    serious_findings,
+    sign_in,
+    until,
+)
 
-KEPT = """async () => {
-  const names = (await caches.keys()).filter((name) => name.startsWith("read-"));
-  const found = [];
-  for (const name of names) {
-    const cache = await caches.open(name);
-    for (const request of await cache.keys()) {
-      const answer = await cache.match(request);
-      if (answer) found.push(await answer.json());  // it may be taken out just now
-    }
-  }
-  return found;
-}"""
+KEPT = read_source("kept.js")
 
 
 def _ready(page):
@@ -214,20 +214,7 @@ def test_who_wants_notifications_is_notified_by_the_server_until_they_do_not(ope
     assert shown == ["Review", {"body": "The reply is done.", "tag": "turn-7", "data": {"place": "/c/7"}}]
 
 
-SHARE = """([words, picture]) => {
-  const form = document.createElement("form");
-  Object.assign(form, {method: "post", action: "/share", enctype: "multipart/form-data"});
-  for (const [name, value] of Object.entries(words)) {
-    form.append(Object.assign(document.createElement("input"), {name, value}));
-  }
-  const chosen = new DataTransfer();
-  chosen.items.add(new File([Uint8Array.from(picture)], "wabe ä.png", {type: "image/png"}));
-  const files = Object.assign(document.createElement("input"), {type: "file", name: "files"});
-  files.files = chosen.files;
-  form.append(files);
-  document.body.append(form);
-  setTimeout(() => form.submit()); // once this has returned: what it leads to takes its context away
-}"""
+SHARE = read_source("share.js")
 """What a phone's share sheet does: a form is sent to the share target, beside any page."""
 
 

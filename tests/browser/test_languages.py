@@ -7,31 +7,15 @@ import pytest
 from playwright.sync_api import expect
 
 from testkit.people import api_client
-from tests.browser.conftest import DESKTOP, PHONE, SLOW, replies, scrolls_sideways
+from tests.browser.conftest import DESKTOP, PHONE, SLOW, read_source, replies, scrolls_sideways
 
 # Of these, German has every other one and Arabic the rest; with `--slow` each has all.
 PAGES: list[str] = json.loads(Path(__file__).with_name("languages.json").read_text())
 
-CUT = """() => [...document.querySelectorAll("button, .button, h1, h2, h3, .tag, label, nav a, th, dt, .field-hint")]
-  .filter((node) => node.offsetParent && node.textContent.trim() && !node.closest(".visually-hidden"))
-  .filter((node) => {
-    const style = getComputedStyle(node);
-    const hides = ["hidden", "clip"].includes(style.overflowX) && style.textOverflow !== "ellipsis";
-    return hides && node.scrollWidth > node.clientWidth + 1;
-  })
-  .map((node) => node.textContent.trim().slice(0, 60))"""
+CUT = read_source("cut_texts.js")
 """Texts that do not fit into their element, which cuts them."""
 
-CUT_HINTS = """() => [...document.querySelectorAll("input[placeholder]")]
-  .filter((field) => field.checkVisibility() && !field.value)
-  .filter((field) => {
-    const style = getComputedStyle(field);
-    const pen = document.createElement("canvas").getContext("2d");
-    pen.font = style.font;
-    const room = field.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
-    return pen.measureText(field.placeholder).width > room;
-  })
-  .map((field) => field.placeholder)"""
+CUT_HINTS = read_source("cut_hints.js")
 """What empty fields say of themselves, where they are too narrow for it."""
 
 
@@ -57,13 +41,7 @@ def test_nothing_is_cut_and_no_page_scrolls_sideways(app, open_tab, make_user, m
     assert [found for found in wrong if found[1] or found[2]] == []
 
 
-CUT_AT_ITS_END = """(node) => {
-  const first = document.createRange();
-  first.setStart(node.firstChild, 0);
-  first.setEnd(node.firstChild, 1);
-  const letter = first.getBoundingClientRect(), box = node.getBoundingClientRect();
-  return node.scrollWidth > node.clientWidth && letter.left >= box.left - 1 && letter.right <= box.right + 1;
-}"""
+CUT_AT_ITS_END = read_source("cut_at_its_end.js")
 
 
 def test_arabic_is_mirrored_and_an_english_name_in_it_is_cut_at_its_end(app, open_tab, user):

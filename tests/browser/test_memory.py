@@ -13,7 +13,7 @@ from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.memories.store.outside_proposals import OutsideStatement, propose
 
-from .conftest import DESKTOP, PHONE, look_over, plant, replies, scrolls_sideways, send, serious_findings
+from .conftest import DESKTOP, PHONE, look_over, plant, read_source, replies, scrolls_sideways, send, serious_findings
 
 WITHIN_ITS_CARD = """note => {
   const [inner, outer] = [note, note.closest(".mem")].map((place) => place.getBoundingClientRect());
@@ -384,21 +384,7 @@ def test_what_is_done_on_the_memory_page_is_counted_and_keeps_its_place(app, tab
 
 
 # News is asked for before an Undo, sent after it, and shown before its answer.
-NEWS_BETWEEN_UNDO_AND_ITS_ANSWER = """() => {
-  const send = window.fetch, undo = Promise.withResolvers(), news = Promise.withResolvers();
-  const isNews = (url) => url.includes("/news?");
-  window.fetch = async (url, options) => {
-    if (isNews(url)) await undo.promise;
-    const answer = await send(url, options);
-    if (url.endsWith("/undo")) {
-      undo.resolve();
-      await news.promise;
-    }
-    return answer;
-  };
-  htmx.on("htmx:finally:request", ({ detail: { ctx } }) => isNews(ctx.request.action) && news.resolve());
-  document.dispatchEvent(new Event("visibilitychange"));
-}"""
+NEWS_BETWEEN_UNDO_AND_ITS_ANSWER = read_source("news_between.js")
 
 
 def test_what_a_reply_proposes_is_settled_under_it(tab, model, client):

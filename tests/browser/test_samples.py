@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.support.attacks import ATTACKS
 
-from .conftest import SLOW, replies, send
+from .conftest import SLOW, read_source, replies, send
 
 LONG = 120_000  # Mermaid draws up to two dozen diagrams, which takes a processor a while
 
@@ -26,26 +26,7 @@ LIVELY = (
 )
 
 # What of a reply can be read in each frame while it is written, but for code in its frame; formulas that wait count.
-WATCH = r"""() => {
-  window.read = 0;
-  window.raw = [];
-  const marks = /\\[a-z([]|\$|`{3}|\[\^|~~|\|\s|:--/i;
-  const look = () => {
-    const prose = document.querySelector(".message-assistant[data-streaming] .prose");
-    if (prose) {
-      const blocks = [...prose.querySelectorAll("p, .math, li, td, th, h3")].slice(-6);
-      for (const block of blocks) {
-        if (block.closest(".code, .katex")) continue;
-        let unset = block.innerText;  // without what is set, which may hold a bar of its own
-        for (const one of block.querySelectorAll(".katex")) unset = unset.replace(one.innerText, "");
-        window.read += unset.includes("it is");
-        if (marks.test(unset)) window.raw.push(unset);
-      }
-    }
-    requestAnimationFrame(look);
-  };
-  look();
-}"""
+WATCH = read_source("watch.js")
 
 
 def _pieces(text: str) -> list[str]:

@@ -27,21 +27,9 @@ def filter_reply(text: str, size: int, reason: str = "stop") -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 100])
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("<think>\nA < b, so </ no.\n</think>\n\nIt is so.", ("A < b, so </ no.\n", "It is so.")),
-        ("\n<thinking>Hm.</thinking>Yes.", ("Hm.", "Yes.")),
-        ("<think>\n\n</think>\n\nAt once.", ("", "At once.")),
-        ("The tag <think> opens a thought.", ("", "The tag <think> opens a thought.")),
-        ("<thi", ("", "<thi")),
-        ("<table><tr></table>", ("", "<table><tr></table>")),
-        ("  Indented.", ("", "  Indented.")),
-        ("<think>a</think>b<think>c</think>", ("ac", "b")),
-    ],
-)
+@pytest.mark.cases("text", "expected")
 def test_thoughts_in_the_text_are_told_apart(text, expected, size):
-    assert filter_reply(text, size) == expected
+    assert filter_reply(text, size) == tuple(expected)
 
 
 def test_a_thought_that_is_cut_off_is_no_answer_and_one_that_just_ends_is():

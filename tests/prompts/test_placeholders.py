@@ -25,55 +25,9 @@ MEMORY = {
     "action": ["observe plants at home", "try growing seeds"],
     "typical_observation": "Shows curiosity about nature and enjoys hands-on learning",
 }
-ALL_KEYS = """\
-You are a curiosity coach. Help the student with their question.
-
-Context: {{CONVERSATION_MEMORY}}
-
-Student question: How do plants grow?
-"""
-ALL_KEYS_FILLED = """\
-You are a curiosity coach. Help the student with their question.
-
-Context: These are some details of the conversation till now. `main_topics` is "photosynthesis, plant biology, gardening", `action` is "observe plants at home, try growing seeds", `typical_observation` is "Shows curiosity about nature and enjoys hands-on learning".
-
-Student question: How do plants grow?
-"""  # noqa: E501  (to the character)
-SOME_KEYS = """\
-Previous topics discussed: {{CONVERSATION_MEMORY__main_topics}}
-Suggested activities: {{CONVERSATION_MEMORY__action}}
-
-Now answer the student's new question.
-"""
-SOME_KEYS_FILLED = """\
-Previous topics discussed: These are some details of the conversation till now. `main_topics` is "photosynthesis, plant biology, gardening".
-Suggested activities: These are some details of the conversation till now. `action` is "observe plants at home, try growing seeds".
-
-Now answer the student's new question.
-"""  # noqa: E501
-INVALID_KEYS = """\
-Context: {{CONVERSATION_MEMORY__invalid_key__main_topics}}
-Student info: {{CONVERSATION_MEMORY__typical_observation}}
-"""
-INVALID_KEYS_FILLED = """\
-Context: These are some details of the conversation till now. `main_topics` is "photosynthesis, plant biology, gardening".
-Student info: These are some details of the conversation till now. `typical_observation` is "Shows curiosity about nature and enjoys hands-on learning".
-"""  # noqa: E501
-NO_MEMORY_FILLED = """\
-Context: Conversation memory not available.
-Student info: Conversation memory not available.
-"""
 
 
-@pytest.mark.parametrize(
-    ("template", "memory", "filled"),
-    [
-        (ALL_KEYS, MEMORY, ALL_KEYS_FILLED),
-        (SOME_KEYS, MEMORY, SOME_KEYS_FILLED),
-        (INVALID_KEYS, MEMORY, INVALID_KEYS_FILLED),
-        (INVALID_KEYS, None, NO_MEMORY_FILLED),
-    ],
-)
+@pytest.mark.cases("template", "memory", "filled")
 def test_the_examples_of_the_guide(template, memory, filled):
     assert fill(template, digest=memory) == filled
 

@@ -1,5 +1,6 @@
 """What cannot be undone asks once: a button that deletes or looks dangerous is marked, or its page asks by itself."""
 
+import json
 import re
 from pathlib import Path
 
@@ -8,21 +9,7 @@ BUTTON = re.compile(
     r"<button\b[^<]*?(?:-danger|trash-2).*?</button>|post_button\((?:[^()]|\([^()]*\))*-danger(?:[^()]|\([^()]*\))*\)",
     re.S,
 )
-ASKS_ITSELF = {
-    "accounts/two_step.html": "the password",
-    "admin/user.html": "the address, typed",
-    "chat/_proposals.html": "a question that waits for its answer",
-    "conversations/_archive_rows.html": "can be undone",
-    "conversations/_header.html": "can be undone",
-    "conversations/_sidebar_item.html": "can be undone",
-    "memories/_delete.html": "a dialog",
-    "memories/_forget.html": "a dialog",
-    "memories/forget_many.html": "a page that says what goes",
-    "providers/connection.html": "can be undone",
-    "spaces/end.html": "a page that says what goes",
-    "transfer/delete.html": "the password",
-    "transfer/import.html": "a page that says what goes",
-}
+ASKS_ITSELF = json.loads(Path(__file__).with_name("asks_itself.json").read_text(encoding="utf-8"))
 
 
 def test_what_cannot_be_undone_asks_once():

@@ -208,13 +208,7 @@ def test_with_its_memory_a_sentence_goes_at_once(app, client, user, model, run_j
     assert boat and stored_text(app, user) == "[[], []]", "where nothing is known any more no sentence stays"
 
 
-@pytest.mark.parametrize(
-    "lines",
-    [
-        (("Du hast eine Tochter, Ada.", [1]), ("Du besitzt ein Boot, Kestrel.", [2])),
-        (("Deine Tochter ist Ada.", [1]), ("Ada ist deine Tochter.", [1])),
-    ],
-)
+@pytest.mark.cases("lines")
 def test_a_usual_first_word_is_no_name_in_any_language(lines):
     answer = WrittenPortrait.model_validate(portrait_answer(*lines))
     notes = known_items("Ich habe eine Tochter, Ada", "Ich besitze ein Boot namens Kestrel")

@@ -40,17 +40,7 @@ def test_what_begins_several_notes_about_things_and_no_other_is_one():
     assert names_of(notes) == []
 
 
-@pytest.mark.parametrize(
-    ("texts", "name"),
-    [
-        (("سارة أخته", "سارة، طبيبة في دبي"), "سارة"),
-        (("הבן איתי בן 5", "הבן לא ישן"), "הבן"),
-        (("पापा को शुगर है", "पापा को इंसुलिन लगती है"), "पापा"),
-        (("太郎は医者", "太郎の犬"), "太郎"),
-        (("보리는 강아지", "보리가 아프다"), "보리"),
-        (("ลูกสาวอายุ 6 ขวบ", "ลูกสาวกลัวน้ำมาก"), "ลูกสาว"),
-    ],
-)
+@pytest.mark.cases("texts", "name")
 def test_scripts_without_capitals_have_names_too(texts, name):
     assert name_counts(*texts, things=True) == {name: 2}
     assert name_counts(*texts) == {}
