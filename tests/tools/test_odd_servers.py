@@ -106,7 +106,7 @@ ELSEWHERE = ("http://localhost:{port}/stolen", "http://[::1", "//[")
 @pytest.mark.parametrize("where", ELSEWHERE)
 def test_a_token_goes_to_no_other_address(site, where):
     site.answer = lambda asked: (307, {"Location": where.format(port=site.port)}, b"")
-    with pytest.raises(ToolFailed, match="another address"):
+    with pytest.raises(ToolFailed, match="another URL"):
         asyncio.run(mcp.tools(mcp.Server("Odd", f"{site.url}/mcp", is_internal=True, token="secret")))
     assert {asked.path for asked in site.asked} == {"/mcp"}
 
@@ -282,7 +282,7 @@ def test_the_first_transport_is_spoken(site, status):
 @pytest.mark.parametrize("where", ELSEWHERE)
 def test_requests_go_to_no_other_address_that_a_stream_names(site, where):
     server = first_transport(site, where.format(port=site.port))
-    with pytest.raises(ToolFailed, match="another address"):
+    with pytest.raises(ToolFailed, match="another URL"):
         asyncio.run(mcp.tools(server))
     assert {asked.path for asked in site.asked} == {"/sse"}
 
@@ -291,7 +291,7 @@ def test_a_stream_is_opened_at_no_other_address(site):
     """What an admin names may be inside this network; where it sends us is not what they named."""
     server, other = first_transport(site), {"Location": f"http://localhost:{site.port}/inside"}
     site.answer = lambda asked: (307, other, b"") if asked.method == "GET" else (405, {}, b"")
-    with pytest.raises(ToolFailed, match="redirects to another address"):
+    with pytest.raises(ToolFailed, match="redirects to another URL"):
         asyncio.run(mcp.tools(server))
     assert {asked.path for asked in site.asked} == {"/sse"}
 
