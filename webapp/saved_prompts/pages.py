@@ -9,7 +9,7 @@ from webapp.accounts.auth import current_user_id
 from webapp.conversations.pages import render_new
 from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.http.forms import first_sentence, on_form, read_form, require_version, sentences
+from webapp.http.forms import first_sentence, read_form, redisplay_form, require_version, sentences
 from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, download, wants_partial
 from webapp.i18n.marks import N_
@@ -46,7 +46,7 @@ def new() -> ViewResult:
 
 
 @blueprint.post("/prompts/new")
-@on_form(lambda errors: _form(request.form, errors=errors), LABELS, otherwise="name")
+@redisplay_form(lambda errors: _form(request.form, errors=errors), LABELS, otherwise="name")
 def create() -> ViewResult:
     prompt = service.create_prompt(current_user_id(), _fields())
     return commit_and_redirect(
@@ -61,7 +61,7 @@ def show(saved_prompt_id: int) -> ViewResult:
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>")
-@on_form(
+@redisplay_form(
     lambda errors, saved_prompt_id: _form(
         request.form, prompt=service.get_prompt(current_user_id(), saved_prompt_id, edit=True), errors=errors
     ),
@@ -122,7 +122,7 @@ def export() -> ViewResult:
 
 
 @blueprint.post("/prompts/import")
-@on_form(lambda errors: _index(error=first_sentence(errors.values())), N_({"prompts": "The prompts"}))
+@redisplay_form(lambda errors: _index(error=first_sentence(errors.values())), N_({"prompts": "The prompts"}))
 def import_file() -> ViewResult:
     """Import a file of prompts."""
     file = request.files.get("file")
