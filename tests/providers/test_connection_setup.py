@@ -131,7 +131,7 @@ def test_a_server_that_is_not_there_keeps_what_was_typed(tour, admin, boss, api)
     address = f"http://127.0.0.1:{free_port()}/v1"
     form = {"provider": "another", "name": "Box", "base_url": address, "headers": "X-Team: bees"}
     away = admin.post(NEW, data=form | {"csrf_token": csrf_token(admin.get(NEW).text)})
-    assert away.status_code == 422 and "Nothing is answering at this address" in away.text
+    assert away.status_code == 422 and "Nothing is answering at this URL" in away.text
     assert all(f'value="{text}"' in away.text for text in ("Box", address)) and "X-Team: bees" in away.text
     for wrong in ({"name": "Box"}, {}, *({"base_url": url} for url in ("ftp://x", "http://[", "box:x"))):
         assert post_form(admin, NEW, page=NEW, provider="another", **wrong).status_code == 422

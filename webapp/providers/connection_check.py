@@ -32,12 +32,9 @@ from webapp.providers.server_models import (
     prefers_at,
 )
 
-NOT_OPENAI = N_(
-    "Something is answering at this address, but not like an OpenAI-compatible server. Most addresses end in /v1."
-)
+NOT_OPENAI = N_("Something is answering at this URL, but not like an OpenAI-compatible server. Most URLs end in /v1.")
 NO_SERVER = N_(
-    "Nothing is answering at this address. Check the address, and that the server is running and can be reached "
-    "from here."
+    "Nothing is answering at this URL. Check the URL, and that the server is running and can be reached from here."
 )
 NO_PICTURES = N_("This model does not support pictures.")
 _WORDS = N_(

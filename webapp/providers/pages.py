@@ -33,7 +33,7 @@ blueprint = PageBlueprint("models_pages", __name__, access="admin")
 LABELS = N_(
     {
         "name": "The name",
-        "base_url": "The address",
+        "base_url": "The URL",
         "api_key": "The key",
         "headers": "The headers",
         "embedding_model": "This model",
