@@ -23,7 +23,7 @@ def test_a_key_and_two_clicks(open_tab, make_user, server):
     page = open_tab(make_user(is_admin=True), PHONE, path="/admin/models/new").page
     expect(page.get_by_role("link", name="OpenAI", exact=True)).to_have_attribute("aria-current", "true")
     page.get_by_role("link", name="Another server").click()
-    page.get_by_label("Address").fill(server.base_url)
+    page.get_by_label("URL").fill(server.base_url)
     page.get_by_label("API key").fill("sk-terns")
     page.get_by_role("button", name="Continue").click()
     host = server.base_url.split("/")[2]
@@ -47,7 +47,7 @@ def test_a_key_and_two_clicks(open_tab, make_user, server):
 
 def test_the_way_can_be_gone_by_keyboard(open_tab, make_user, server):
     page = open_tab(make_user(is_admin=True), path="/admin/models/new?provider=another").page
-    page.get_by_label("Address").focus()
+    page.get_by_label("URL").focus()
     page.keyboard.type(server.base_url)
     page.keyboard.press("Enter")
     host = server.base_url.split("/")[2]

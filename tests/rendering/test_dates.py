@@ -38,7 +38,12 @@ def test_said(ago, words):
 
 def test_moments_in_full_and_durations_in_the_readers_language():
     assert date_texts.exact_moment(NOW, "en") == "Saturday, 21 November 2026, 14:30:00"
-    for seconds, code, words in ((1, "de", "a moment"), (12, "de", "12 Sekunden"), (125, "en", "2 min 5 s")):
+    for seconds, code, words in (
+        (1, "de", "a moment"),
+        (12, "de", "12 Sekunden"),
+        (125, "en", "2 min 5 s"),
+        (3_600, "de", "1 Std."),
+    ):
         assert numbers.duration(seconds, code) == words
 
 

@@ -80,7 +80,7 @@ def users() -> ViewResult:
 @password_required
 @redisplay_form(
     lambda errors: _render_users(errors=errors, values=request.form),
-    N_({"email": "The address", "name": "The name"}),
+    N_({"email": "The e-mail address", "name": "The name"}),
     otherwise="email",
 )
 def add_user() -> ViewResult:

@@ -61,14 +61,21 @@ def size(value: float, language: str = SOURCE) -> str:
 
 
 def duration(seconds: float, language: str = SOURCE) -> str:
-    """Return how long something took: "a moment", "12 seconds", "2 min 5 s"."""
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes == 0 and rest < 2:
+    """Return how long something takes: "a moment", "12 seconds", "2 min 5 s", "1 h"."""
+    total = round(seconds)
+    if total < 2:
         return _("a moment")
+    if total < 60:
+        return (
+            f"{total} seconds"
+            if language == SOURCE
+            else str(format_unit(total, "duration-second", locale=locale_of(language)))
+        )
+    parts = {"hour": total // 3600, "minute": total // 60 % 60, "second": total % 60}
     if language == SOURCE:
-        return f"{minutes} min {rest} s" if minutes else f"{rest} seconds"
+        short = {"hour": "h", "minute": "min", "second": "s"}
+        return " ".join(f"{number} {short[unit]}" for unit, number in parts.items() if number)
     locale = locale_of(language)
-    if not minutes:
-        return str(format_unit(rest, "duration-second", locale=locale))
-    parts = ((minutes, "duration-minute"), (rest, "duration-second"))
-    return " ".join(str(format_unit(number, unit, "short", locale=locale)) for number, unit in parts)
+    return " ".join(
+        str(format_unit(number, f"duration-{unit}", "short", locale=locale)) for unit, number in parts.items() if number
+    )

@@ -106,7 +106,7 @@ async def open_response(
     except httpx2.TimeoutException:
         raise RequestFailed(TIMEOUT) from None
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-        raise RequestFailed(_describe_error(error)) from None
+        raise RequestFailed(describe_error(error)) from None
 
 
 async def _send(
@@ -153,7 +153,8 @@ async def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(row[4][0]) for row in rows))
 
 
-def _describe_error(error: BaseException | None) -> str:
+def describe_error(error: BaseException | None) -> str:
+    """Return why a connection failed, from its error and what that came from."""
     while error is not None:
         if isinstance(error, ssl.SSLError):
             return NO_TLS

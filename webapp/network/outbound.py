@@ -25,9 +25,9 @@ _LOCAL_SUFFIXES = tuple(f".{name}" for name in ("localhost", "localdomain", "loc
 """Names that exist only in one's own network."""
 LOCAL_ADDRESS = N_("The address is within this server's own network.")
 UNKNOWN = N_("There is no host with this name.")
-NO_TLS = N_("The connection could not be encrypted: its certificate is not accepted.")
+NO_TLS = N_("The connection could not be encrypted: the server does not use HTTPS, or its certificate is not accepted.")
 TIMEOUT = N_("It did not answer in time.")
-SILENT = N_("Nothing answers at this address.")
+SILENT = N_("Nothing answers at this URL.")
 LOST = N_("The connection broke.")
 REASONS = (LOCAL_ADDRESS, UNKNOWN, NO_TLS, TIMEOUT, SILENT, LOST, N_("It answered with more than %(bytes)s bytes."))
 """Why an address that is one cannot be asked, for whoever kept it in English."""
@@ -106,13 +106,13 @@ def check_url(url: str) -> SplitResult:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise RequestRefused("This is not an address.") from None
+        raise RequestRefused("This is not a URL.") from None
     if parts.scheme not in ("https", "http") or not parts.hostname or port == 0 or not url.isprintable() or " " in url:
         raise RequestRefused(
-            say("The address must begin with %(scheme)s or %(other)s.", scheme="https://", other="http://")
+            say("The URL must begin with %(scheme)s or %(other)s.", scheme="https://", other="http://")
         )
     if parts.username or parts.password or parts.fragment:
-        raise RequestRefused("The address must have neither a password nor a fragment.")
+        raise RequestRefused("The URL must have neither a password nor a fragment.")
     try:
         parts.hostname.encode("idna" if not parts.hostname.isascii() else "ascii")
     except UnicodeError:

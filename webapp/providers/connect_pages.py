@@ -30,7 +30,7 @@ LOCAL, ANOTHER = "local", "another"
 """Tiles that are no provider: a server on this machine, and one at any URL."""
 SLOW = 100.0
 """A server that reads fewer tokens a second is not put through the whole test while somebody waits."""
-LABELS = N_({"name": "The name", "base_url": "The address", "api_key": "The key", "headers": "The headers"})
+LABELS = N_({"name": "The name", "base_url": "The URL", "api_key": "The key", "headers": "The headers"})
 
 
 @blueprint.get("/admin/models/new")

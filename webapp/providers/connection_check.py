@@ -21,6 +21,8 @@ from webapp.llm.events import ReasoningDelta, TextDelta
 from webapp.llm.pool import CHARACTERS
 from webapp.llm.sdk import get, sync_client
 from webapp.llm.settings import LOADING_SECONDS, ModelSettings, is_own
+from webapp.network.http_client import describe_error
+from webapp.network.outbound import NO_TLS
 from webapp.providers.server_models import (
     ListedModel,
     choices_of,
@@ -30,12 +32,9 @@ from webapp.providers.server_models import (
     prefers_at,
 )
 
-NOT_OPENAI = N_(
-    "Something is answering at this address, but not like an OpenAI-compatible server. Most addresses end in /v1."
-)
+NOT_OPENAI = N_("Something is answering at this URL, but not like an OpenAI-compatible server. Most URLs end in /v1.")
 NO_SERVER = N_(
-    "Nothing is answering at this address. Check the address, and that the server is running and can be reached "
-    "from here."
+    "Nothing is answering at this URL. Check the URL, and that the server is running and can be reached from here."
 )
 NO_PICTURES = N_("This model does not support pictures.")
 _WORDS = N_(
@@ -54,6 +53,8 @@ def error_text(exc: Exception) -> str:
         kind = type(exc).__name__
         if "Timeout" in kind:
             return error.detail
+        if describe_error(exc) == NO_TLS:
+            return NO_TLS
         return NO_SERVER if "Connect" in kind else NOT_OPENAI
     return _WORDS.get(error.code, error.detail)
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from webapp.accounts.auth import login_required
 from webapp.accounts.groups import list_groups
-from webapp.errors import Conflict, Invalid
+from webapp.errors import Invalid
 from webapp.extensions import app_settings
 from webapp.http.forms import first_sentence, redisplay_form, require_version, secret, sentences, validate
 from webapp.http.validation import PageQuery
@@ -33,11 +33,12 @@ blueprint = PageBlueprint("models_pages", __name__, access="admin")
 LABELS = N_(
     {
         "name": "The name",
-        "base_url": "The address",
+        "base_url": "The URL",
         "api_key": "The key",
         "headers": "The headers",
         "embedding_model": "This model",
         "background_model": "This model",
+        "models": "The list",
     }
 )
 
@@ -103,19 +104,18 @@ def change(connection_id: int) -> ViewResult:
 
 
 @blueprint.post("/admin/models/<int:connection_id>/offers")
+@_on_connection
 def offer(connection_id: int) -> ViewResult:
     """Set which models of a connection people can choose."""
+    require_version(_offers(connection_id))
+    by_model = {row.model: row.parameters for row in service.offers_of(connection_id)}
+    names = [name.strip() for name in request.form.getlist("model") if name.strip()]
     try:
-        require_version(_offers(connection_id))
-        by_model = {row.model: row.parameters for row in service.offers_of(connection_id)}
-        names = [name.strip() for name in request.form.getlist("model") if name.strip()]
         models = [_offer(name, by_model.get(name, {})) for name in names]
-        service.update_connection(connection_id, ConnectionChanges(models=models))
+        changes = ConnectionChanges(models=models)
     except ValidationError:
-        error = _("Numbers only for windows, prices, temperature and length.")
-        return _connection(connection_id, errors={"models": error}), 422
-    except (Conflict, Invalid) as problem:
-        return _connection(connection_id, errors={"models": problem.detail}), problem.status
+        raise Invalid("Numbers only for windows, prices, temperature and length.") from None
+    service.update_connection(connection_id, changes)
     return commit_and_redirect(url_for(".show", connection_id=connection_id) + "#offers", _("Saved."))
 
 

@@ -112,7 +112,7 @@ def secrets_after(row: ModelConnection, changes: ConnectionChanges) -> Secrets:
     moves = changes.base_url is not None and changes.base_url != row.base_url
     for name, is_stored in (("api_key", row.key_set), ("headers", bool(row.header_names))):
         if moves and is_stored and getattr(changes, name) is None:
-            raise Invalid.field(name, "must be entered again when the address changes: a key belongs to one server")
+            raise Invalid.field(name, "must be entered again when the URL changes: a key belongs to one server")
     secrets = unseal(row.secrets)
     return Secrets(
         secrets.api_key if changes.api_key is None else changes.api_key,

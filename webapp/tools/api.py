@@ -49,7 +49,7 @@ def try_web_access() -> WebTest:
     engine = web.engine_of(web.access())
     db.session.rollback()  # nothing is held meanwhile
     if engine is None:
-        return WebTest(ok=True, detail="No search engine is set up; addresses that people write are read.")
+        return WebTest(ok=True, detail="No search engine is set up; URLs that people write are opened.")
     try:
         return WebTest(ok=True, detail=asyncio.run(web.search_test(engine)))
     except ToolFailed as error:

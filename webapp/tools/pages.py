@@ -59,7 +59,7 @@ def switch() -> ViewResult:
 
 admin_blueprint = PageBlueprint("tools_admin", __name__, url_prefix="/admin/tools", access="admin")
 
-WEB_LABELS = N_({"provider": "The engine", "address": "The address", "api_key": "The key"})
+WEB_LABELS = N_({"provider": "The engine", "address": "The URL", "api_key": "The key"})
 
 
 @admin_blueprint.get("", endpoint="index")
@@ -105,7 +105,7 @@ def _web_page(errors: dict[str, str] | None = None, fields: dict[str, Any] | Non
 
 servers_blueprint = PageBlueprint("tool_servers", __name__, url_prefix="/settings/tools/servers", access="user")
 
-SERVER_LABELS = N_({"name": "The name", "url": "The address", "token": "The token"})
+SERVER_LABELS = N_({"name": "The name", "url": "The URL", "token": "The token"})
 
 
 def _page_to_add(errors: dict[str, str]) -> str:

@@ -184,6 +184,6 @@ async def _decompress(response: Response) -> AsyncGenerator[bytes, None]:
 def _name(url: str) -> str:
     """Return the host of an address, for messages: never the rest, which may contain a key."""
     try:
-        return (urlsplit(url).hostname or "The address")[:100]
+        return (urlsplit(url).hostname or "The URL")[:100]
     except ValueError:
-        return "The address"
+        return "The URL"

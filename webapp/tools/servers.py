@@ -67,9 +67,7 @@ def update_server(row: ToolServer, changes: ToolServerChanges) -> None:
     """Change the given fields. Raises Invalid for a new address without its token."""
     if changes.url is not None and changes.url != row.url:
         if row.key_set and changes.token is None:
-            raise Invalid.field(
-                "token", "must be entered again when the address changes: a token belongs to one server"
-            )
+            raise Invalid.field("token", "must be entered again when the URL changes: a token belongs to one server")
         # Another server: what was known and allowed applied to the one before.
         row.tools, row.age, row.tested_at, row.error = [], None, None, None
         db.session.execute(delete(ToolGrant).where(ToolGrant.server_id == row.server_id))

@@ -16,7 +16,7 @@ from webapp.webhooks.schemas import ALL_KINDS, NewWebhook, WebhookChanges
 
 blueprint = PageBlueprint("webhooks_pages", __name__, access="user")
 
-LABELS = N_({"url": "The address", "kinds": "An event"})
+LABELS = N_({"url": "The URL", "kinds": "An event"})
 KIND_LABELS = N_(
     {
         "conversation.started": "A conversation began",

@@ -39,7 +39,7 @@ def login(context: click.Context, token_stdin: bool) -> None:
     """Check a token (Settings, Connected programs) and keep it in a file only you can read."""
     settings = config.read_config()
     default = context.obj or (settings.url if settings else config.DEFAULT_URL)
-    url = context.obj or (default if token_stdin else click.prompt("Address", default=default, err=True))
+    url = context.obj or (default if token_stdin else click.prompt("URL", default=default, err=True))
     url = config.clean_url(url)
     if token_stdin:
         token = sys.stdin.readline().strip()
