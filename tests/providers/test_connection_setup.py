@@ -20,7 +20,7 @@ from webapp.extensions import app_settings
 from webapp.llm.settings import ModelSettings
 from webapp.network.outbound import NO_TLS
 from webapp.providers import connection_check
-from webapp.providers.catalogue import catalogue, has_worker
+from webapp.providers.catalogue import catalogue, has_background_model
 from webapp.providers.connection_check import NO_PICTURES, NO_SERVER, NOT_OPENAI, probe
 from webapp.providers.server_models import PROVIDERS
 
@@ -231,12 +231,12 @@ def test_loading_a_model_does_not_count_as_reading(tour, server, boss, api):
 
 def test_a_model_for_background_work_alone_does_it(tour, model_server, boss, api, app):
     with app.app_context():
-        assert not has_worker()
+        assert not has_background_model()
     body = {"name": "Clerk", "base_url": model_server.base_url, "models": [], "background_model": "test-background"}
     assert api(boss).post("/api/connections", json=body).status_code == 201
     catalogue.forget()
     with app.app_context():
-        assert has_worker()
+        assert has_background_model()
 
 
 def test_who_may_use_no_model_is_offered_what_the_tour_can_do(tour, server, boss, api, login, user):

@@ -347,7 +347,7 @@ REFUSED = {
         (pack({"a.png": "x"}), "a.zip"),
         ({"name": "x", "scripts": {"value": "y"}}, "a.json"),
         (b"date,category,value\n2024-01-01,food,12.50\n", "a.csv"),
-        *((rows, "m.json") for rows in ([{"name": "x"}], {"text": {}}, {"text": "Hi", "segments": []})),
+        *((a, "a.json") for a in ([{"name": 1}], {"say": 1, "text": "x"}, {"text": {}}, {"text": "x", "segments": 0})),
         *((f"<html>{page}".encode(), "page.html") for page in PAGES),
     ],
     "between people": [(pack(row) if name.endswith(".zip") else row, name) for name, row in TEXTS["people"].items()],

@@ -83,7 +83,7 @@ def kind_of(name: str, file: BinaryIO, size: int) -> str:
     suffix = PurePosixPath(name.lower()).suffix
     if suffix in (".pages", ".numbers", ".key"):
         raise FileRejected("Files of Apple’s iWork cannot be read. Export it as PDF, Word, Excel or PowerPoint.")
-    if data.startswith(b"PK\x03\x04"):
+    if data.lstrip(b"\xef\xbb\xbf \r\n").startswith(b"PK\x03\x04"):
         return _office_kind(file, size)
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         if suffix in (".msg", ".oft"):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from webapp.files import kinds
-from webapp.files.readers import mail, office, pdf, text, word
+from webapp.files.readers import mail, office, pdf, sheets, text, word
 from webapp.files.readers.page import read_book, read_page
 from webapp.files.readers.result import Pages, Unreadable, write_result
 from webapp.i18n.marks import N_
@@ -29,7 +29,7 @@ READERS: dict[str, Callable[[bytes], Pages]] = {
     kinds.PDF: pdf.read_pdf,
     kinds.DOCX: word.read_word,
     kinds.PPTX: office.read_slides,
-    kinds.XLSX: office.read_sheets,
+    kinds.XLSX: sheets.read_sheets,
     **dict.fromkeys(kinds.OPEN_DOCUMENTS, office.read_open_document),
     kinds.OFFICE_2003: word.read_office_2003,
     kinds.CSV: text.read_table,

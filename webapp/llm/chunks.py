@@ -10,7 +10,9 @@ from pydantic_core import from_json
 from .error_bodies import error_fields
 from .errors import MalformedOutput
 
-_TEXT = ("text", "value")
+_TEXT = ("text", "value", "content")
+_PIECES = ("delta", "content_block", "item")
+_ARGUMENTS = ("name", "arguments", "partial_json")
 _ENDS = ("finish_reason", "stop_reason", "finishReason", "finish_details", "done_reason")
 _THOUGHT_PARTS = ("thinking", "reasoning")
 _DECODER = json.JSONDecoder(strict=False)
@@ -55,8 +57,8 @@ class LineSplitter:
         return tail
 
 
-class OneAnswer:
-    """Choices in, those of one answer out, for a server that sends several.
+class ChoiceSelector:
+    """Selects the choices of one answer, for servers that send several.
 
     Gateways number the parts of one answer, too: a first choice with a higher number waits for a lower one to follow.
     """
@@ -205,15 +207,34 @@ def values_of(text: str) -> list[Any]:
 
 
 def unwrap(payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the completion in an object: some gateways put it into another one, some servers send a choice alone."""
+    """Return the completion in an object: some gateways put it into another one, some servers send a choice alone, and
+    some the events of Anthropic's protocol or of OpenAI's later one."""
     if "choices" in payload:
         return payload
     parts = [payload, *(part for part in payload.values() if isinstance(part, dict))]
-    return next(({"choices": [part], **part} for part in parts if _is_completion(part)), payload)
+    choices = ({"choices": [choice], **part} for part in parts if (choice := _choice_of(part)))
+    return next(choices, None) or _piece_of(payload)
 
 
-def _is_completion(part: Mapping[str, Any]) -> bool:
-    return "choices" in part or isinstance(part.get("message"), dict) or isinstance(part.get("response"), str)
+def _choice_of(part: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    if "choices" in part or isinstance(part.get("message"), dict) or isinstance(part.get("response"), str):
+        return part
+    content = part.get("content") if "role" in part else part.get("output")
+    if not isinstance(content, str | list):
+        return None
+    reason = part.get("status") if part.get("status") in ("completed", "incomplete") else None
+    return {"finish_reason": reason, **part, "message": {"content": content}}
+
+
+def _piece_of(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a piece of an answer as a part of its content; a text's kind is in the name of its event."""
+    kind = str(payload.get("type"))
+    piece = next((payload[name] for name in _PIECES if name in payload), None)
+    if isinstance(piece, str):
+        piece = {"thinking" if "reasoning" in kind else "arguments" if "arguments" in kind else "text": piece}
+    if not isinstance(piece, dict) or kind.endswith(".done"):
+        return payload
+    return {**payload, "choices": [{**piece, "delta": {"content": [piece]}}]}
 
 
 def end_of(*sources: Mapping[str, Any]) -> Any:
@@ -243,7 +264,7 @@ def split_parts(content: object) -> tuple[str, str, list[dict[str, Any]]]:
     """
     parts = content if isinstance(content, list) else []
     thoughts = (text_of_parts(part, (*_THOUGHT_PARTS, "text", "summary")) for part in filter(_is_thought, parts))
-    calls = [part for part in parts if isinstance(part, dict) and part.get("name")]
+    calls = [part for part in parts if isinstance(part, dict) and any(map(part.get, _ARGUMENTS))]
     return "".join(thoughts), text_of_parts(content), calls
 
 

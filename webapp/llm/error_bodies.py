@@ -15,6 +15,7 @@ _MAX_DEPTH = 6
 _MARKUP = re.compile("<[a-zA-Z!/]")
 _ERRORS = ("error", "detail", "errors")
 _FINE = ("0", "200")  # codes beside words that tell of no error
+_WAITS = ("retryDelay", "retry_after", "retry_after_seconds")
 _OBJECTS = ("metadata", "error", "errors", "err", "fault", "base_resp")
 """The fields of an object with an error's words; what a provider passes on from another comes first."""
 _WORDS = (
@@ -83,6 +84,17 @@ def _words_of(value: object, depth: int) -> str:
     return f"{'.'.join(map(str, place))}: {words}" if words and isinstance(place, list) else words
 
 
+def wait_in(payload: object, depth: int = _MAX_DEPTH) -> float | None:
+    """Return the seconds to wait that an error body names, as Google's does, or None."""
+    waits: list[float | None] = []
+    if isinstance(payload, dict):
+        waits = [_number(payload.get(name)) for name in _WAITS]
+        payload = list(payload.values())
+    if depth and isinstance(payload, list):
+        waits += [wait_in(part, depth - 1) for part in payload]
+    return next((wait for wait in waits if wait is not None), None)
+
+
 def parse_retry_after(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
     """Return seconds to wait according to `retry-after-ms` or `Retry-After` (seconds or an HTTP date), or None."""
     millis = _number(headers.get("retry-after-ms"))
@@ -98,15 +110,15 @@ def parse_retry_after(headers: Mapping[str, str], *, now: float | None = None) -
     return max(0.0, email.utils.mktime_tz(parsed) - (time.time() if now is None else now))
 
 
-def _number(value: str | None) -> float | None:
+def _number(value: object) -> float | None:
     try:
-        number = float(value or "")
+        number = float(str(value).removesuffix("s"))
     except ValueError:
         return None
     return number if math.isfinite(number) and number >= 0 else None
 
 
-def quotable(message: str) -> str:
+def clean_reason(message: str) -> str:
     """Return a provider's words as a person may read them: one line, no markup, and nothing like a URL or a key."""
     if _MARKUP.search(message):
         return ""

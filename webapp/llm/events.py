@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import chunks
-from .chunks import LineSplitter, OneAnswer, Pieces, documents, end_of, split_parts, text_of_parts, unwrap, values_of
+from .chunks import LineSplitter, Pieces, documents, end_of, split_parts, text_of_parts, unwrap, values_of
 from .dialects import finish_of
-from .error_bodies import is_error, quotable
+from .error_bodies import clean_reason, is_error
 from .errors import InterruptedAnswer, MalformedOutput, ModelError, RefusedByModel, classify_payload
 from .partial_calls import PartialCalls, ToolCall
 from .usage import THOUGHT_FIELDS, Usage, later_usage
@@ -83,7 +83,7 @@ class StreamDecoder:
         self._words = ""  # the last that were no part of an answer: an error, if nothing ends it
         self._is_odd = self._is_in_pieces = self._has_events = False
         self._objects = 0  # that came without being events
-        self._answer = OneAnswer()
+        self._answer = chunks.ChoiceSelector()
         self._calls = PartialCalls()
         self._reason: str | None = None
         self._usage: Usage | None = None
@@ -219,16 +219,15 @@ class StreamDecoder:
         self._usage = later_usage(self._usage, payload)
         if self._model is None and isinstance(payload.get("model"), str):
             self._model = chunks.join_surrogates(payload["model"])
-        ready = self._answer.feed(choices, is_over=self._reason is not None) if choices else [{}]
-        for choice in ready:
+        for choice in self._answer.feed(choices, is_over=self._reason is not None) if choices else [{}]:
             self._choice(choice, payload)
 
     def _choice(self, choice: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
         self._usage = later_usage(self._usage, choice)
         delta = choice.get("delta")
-        if delta is None or not (delta or self.started or self._calls):
+        if delta is None or not (delta or self._calls):
             # Whole: an answer that is not streamed, or, after its pieces, once more; or a completion without roles.
-            text = choice.get("text") or choice.get("response")
+            text = choice.get("text") or choice.get("response") or choice.get("content")
             delta = choice.get("message") or ({"content": text} if text else delta)
             if self._is_in_pieces and isinstance(delta, dict):
                 delta = {"tool_calls": delta.get("tool_calls")}
@@ -237,7 +236,7 @@ class StreamDecoder:
             self._is_in_pieces |= bool(delta.get("content"))
         reason = end_of(choice, delta or {}, payload) if self._reason is None else choice.get("finish_reason")
         if delta and not (reason and self._repeats(delta)):
-            text = delta.get("content")
+            text = delta.get("content") or delta.get("text")
             if text:
                 if isinstance(text, str):
                     self._texts.add(text)
@@ -250,6 +249,8 @@ class StreamDecoder:
                 self._texts.add_part(delta["refusal"])
             if len(delta) > 1 or not text:  # most deltas are nothing but text
                 self._beside_text(delta)
+        if "tool_calls" in choice:
+            self._beside_text(choice)
         if reason:
             self._reason = finish_of(chunks.join_surrogates(str(reason)))
             if self._reason == "error":
@@ -284,7 +285,7 @@ class StreamDecoder:
 
     def _note_words(self, text: str) -> None:
         if text[:1].isalpha() and " " in text.strip():
-            self._words = quotable(text)
+            self._words = clean_reason(text)
 
     def _take_rest(self) -> None:
         """Take what waited for what would follow it, now that nothing does."""

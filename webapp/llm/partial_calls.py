@@ -8,7 +8,7 @@ from typing import Any
 from .chunks import join_surrogates, values_of
 from .errors import MalformedOutput
 
-ARGUMENT_FIELDS = ("arguments", "parameters", "args", "input")
+ARGUMENT_FIELDS = ("arguments", "parameters", "args", "input", "partial_json")
 RETURNED_FIELDS = ("extra_content", "provider_specific_fields")
 """What servers send beside a call and want back with it, such as the signature of the thought before it."""
 MAX_RETURNED = 50_000

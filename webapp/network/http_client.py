@@ -52,12 +52,12 @@ def request(
     body: bytes | None = None,
     headers: Mapping[str, str] | None = None,
     seconds: float = 10.0,
-    most: int = 65_536,
+    max_bytes: int = 65_536,
     allowed: AllowedHosts | None = AllowedHosts(),  # noqa: B008  (frozen)
 ) -> Answer:
     """Return the answer, within `seconds`, from the address checked; with None allowed, from anywhere.
 
-    Its body is not read if `most` is 0, and one of more bytes is a failure. Raises RequestRefused, RequestFailed.
+    Its body is not read if `max_bytes` is 0, and one of more bytes is a failure. Raises RequestRefused, RequestFailed.
     """
     check_url(url)
     fixed = {"User-Agent": "Commonplace", "Accept-Encoding": "identity", **(headers or {}), "Connection": "close"}
@@ -65,12 +65,12 @@ def request(
     async def ask() -> Answer:
         data = bytearray()
         async with asyncio.timeout(seconds), open_response(method, url, fixed, body, seconds, allowed) as response:
-            if most == 0:
+            if max_bytes == 0:
                 return Answer(response.status_code, dict(response.headers), b"")
             async for piece in response.aiter_raw():
                 data += piece
-                if len(data) > most:
-                    raise RequestFailed(say("It answered with more than %(bytes)s bytes.", bytes=f"{most:,}"))
+                if len(data) > max_bytes:
+                    raise RequestFailed(say("It answered with more than %(bytes)s bytes.", bytes=f"{max_bytes:,}"))
         return Answer(response.status_code, dict(response.headers), bytes(data))
 
     try:

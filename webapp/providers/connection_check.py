@@ -63,12 +63,12 @@ def error_text(exc: Exception) -> str:
 
 
 def model_list_error_text(exc: Exception) -> str:
-    """Return the same for the list of models: a URL without one does not belong to such a server."""
+    """Return why the list of models cannot be read: a URL without one is no OpenAI-compatible server."""
     return NOT_OPENAI if classify_exception(exc).code in ("model_not_found", "malformed_output") else error_text(exc)
 
 
 def picture_error_text(exc: Exception) -> str:
-    """Return the same for a picture: a refused request means a refused picture."""
+    """Return why a picture cannot be read: a refused request means a refused picture."""
     return NO_PICTURES if classify_exception(exc).status in (400, 404, 415, 422, 500, 501) else error_text(exc)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from webapp.i18n.dates import is_dated
 
 _NUMBER = re.compile(r"-?\d{9,}(?:\.\d+)?")
+_MONTH = re.compile(r"\d{4}-\d\d")
 LATEST = datetime(2038, 1, 1, tzinfo=UTC)
 """The end of a TIMESTAMP column, with room for any time zone."""
 
@@ -44,9 +45,10 @@ def instant(value: Any) -> datetime | None:
 
 def _moment(text: str) -> datetime:
     """Return a moment in ISO 8601, as in mails, or as SillyTavern writes it. Raises ValueError."""
+    text = f"{text}-01" if _MONTH.fullmatch(text) else text.removesuffix(" UTC")
     for form in (datetime.fromisoformat, parsedate_to_datetime):
         with suppress(ValueError):
-            return form(text.removesuffix(" UTC"))
+            return form(text)
     return datetime.strptime(text, "%B %d, %Y %I:%M%p")  # noqa: DTZ007  # it names no zone
 
 

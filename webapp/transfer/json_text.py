@@ -159,10 +159,12 @@ def rows_by_key(item: Any, is_record: Callable[[Any], bool]) -> list[Any]:
 
 
 def rows_with_lists(item: Any, is_record: Callable[[Any], bool]) -> Iterator[Any]:
-    """Yield the records that hold lists, of an object's values but the usual ones, or of the lists that these are."""
-    values = [value for key, value in item.items() if key not in WRAPPERS] if isinstance(item, dict) else []
-    rows = chain.from_iterable(value if isinstance(value, list) else [value] for value in values)
-    for row in rows:
+    """Yield the records that hold lists, of an object's values but the usual ones, or of the lists that these are; or
+    that are such a list with its key (Snapchat)."""
+    values = {key: value for key, value in item.items() if key not in WRAPPERS} if isinstance(item, dict) else {}
+    rows = chain.from_iterable(value if isinstance(value, list) else [value] for value in values.values())
+    named = ({"title": key, "messages": value} for key, value in values.items() if isinstance(value, list))
+    for row in chain(rows, named):
         if isinstance(row, dict) and any(isinstance(value, list) for value in row.values()) and is_record(row):
             yield row
 

@@ -160,6 +160,9 @@ def workbook(change: Callable[[str, str], str | None]) -> bytes:
         (lambda name, part: re.sub("T..:", "?", part) if "core" in name else part, "Roof | 12.5% | 30:00:00"),
         (lambda name, part: part.replace("gray125", "tartan") if "styles" in name else part, "Roof | 0.125"),
         (lambda name, part: None if "styles" in name else part, "Roof | 0.125"),
+        (lambda _name, part: re.sub('(r="C1"[^>]*)><v>.*?</v>', r"\1><v>x</v>", part), "Roof | 12.5% | x"),
+        (lambda _name, part: re.sub('r="C1".*?</v>', 'r="C1" t="s"><v>99</v>', part), "12.5% |\n\n[Not read: 1 "),
+        (lambda _name, part: part.replace("</sheetData>", ""), "Roof | 12.5% | 30:00:00"),
     ],
 )
 def test_a_workbook_keeps_its_cells_whatever_is_odd_beside_them(change, expected):

@@ -1,24 +1,18 @@
-"""Slides, sheets and OpenDocument files."""
+"""Slides and OpenDocument files, and what all files of Office share."""
 
 import io
 import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from webapp.files.readers.result import Pages, Unreadable, row_text, table_pages, whole_number, whole_words
 
 _OFFICE = "urn:oasis:names:tc:opendocument:xmlns:"
 _TEXT, _TABLE, _DRAW, _OFF = (f"{{{_OFFICE}{name}:1.0}}" for name in ("text", "table", "drawing", "office"))
-_LOOKS = ("", "docProps/|xl/(?:theme|drawings|charts|chartsheets|worksheets/_rels)/", r"xl/styles\.xml")
-"""Parts without which a workbook still has its cells, the formats of numbers last."""
-_STYLE = re.compile(rb"""(<(?:\w+:)?(?:c|row)\b[^<>]*?) s="\d+\"""")
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _MAX_REPEATED = 200
-_MAX_ROWS = 200_000
 
 
 def read_slides(data: bytes) -> Pages:
@@ -67,75 +61,10 @@ def _of_chart(chart: Any, left_out: Counter[str]) -> Iterator[str]:
         for plot in chart.plots:
             yield row_text(["", *map(str, plot.categories)])
             for series in plot.series:
-                values = ("" if value is None else _number(value) for value in series.values)
+                values = ("" if value is None else number_text(value) for value in series.values)
                 yield row_text([str(series.name or ""), *values])
     except (KeyError, ValueError, AttributeError, TypeError):
         left_out["chart"] += 1
-
-
-def read_sheets(data: bytes) -> Pages:
-    """Read sheets as they are shown: numbers in their format, merged cells once for each cell they cover."""
-    import openpyxl  # noqa: PLC0415  # a library is loaded only for its kind of file
-
-    data, book, has_formats = _open_workbook(normalise_names(data))
-    formulas = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
-    pages, left_out = [], Counter({"table of number formats": int(not has_formats)})
-    for sheet in book.worksheets:
-        merged = {
-            (row, column): (area.min_row, area.min_col)
-            for area in sheet.merged_cells.ranges
-            if area.size["rows"] * area.size["columns"] <= _MAX_REPEATED
-            for row in range(area.min_row, area.max_row + 1)
-            for column in range(area.min_col, area.max_col + 1)
-        }
-        formula_rows = formulas[sheet.title].iter_rows() if sheet.title in formulas.sheetnames else iter(())
-        rows = []
-        for number, cells in enumerate(_filled_rows(sheet), 1):
-            sources = next(formula_rows, ())
-            row = []
-            for column, cell in enumerate(cells, 1):
-                position = merged.get((number, column))
-                value = sheet.cell(*position) if position else cell
-                text = _cell_text(value.value, value.number_format)
-                source = sources[column - 1].value if column <= len(sources) else None
-                if not text and isinstance(source, str) and source.startswith("="):
-                    text = source
-                    left_out["formula without a stored result"] += 1
-                target = (cell.hyperlink and cell.hyperlink.target) or ""
-                text += f" ({target})" if target.lstrip("#") not in text else ""
-                row.append(text + (f" [note: {cell.comment.text}]" if cell.comment else ""))
-            rows.append(row)
-        left_out["chart"] += len(getattr(sheet, "_charts", ()))
-        left_out["picture"] += len(getattr(sheet, "_images", ()))
-        pages += table_pages(f"Sheet “{sheet.title}”", rows)
-    return Pages(pages, left_out)
-
-
-def _open_workbook(data: bytes) -> tuple[bytes, Any, bool]:
-    """Return a workbook and its bytes, without the parts that the library cannot read, and whether it has formats."""
-    import openpyxl  # noqa: PLC0415
-
-    for looks in _LOOKS:
-        if looks:
-            data = _repack(data, lambda name, part: None if re.match(looks, name) else (name, part))  # noqa: B023
-        if looks == _LOOKS[-1]:
-            data = _repack(data, _remove_styles)
-        with suppress(Exception):  # whatever the library says to what it does not know
-            return data, openpyxl.load_workbook(io.BytesIO(data), data_only=True), looks != _LOOKS[-1]
-    raise Unreadable("The workbook is damaged.")
-
-
-def _remove_styles(name: str, part: bytes) -> tuple[str, bytes]:
-    return name, _STYLE.sub(rb"\1", part) if name.startswith("xl/worksheets/") else part
-
-
-def _filled_rows(sheet: Any) -> Iterator[list[Any]]:
-    """Yield the cells of each row up to its last one: a cell far off makes no other row longer."""
-    ends: dict[int, int] = {}
-    for row, column in sheet._cells:  # noqa: SLF001 - all others would be made by being asked for
-        ends[row] = max(ends.get(row, 0), column)
-    for row in range(1, min(max(ends, default=0), _MAX_ROWS) + 1):
-        yield [sheet.cell(row, column) for column in range(1, ends.get(row, 0) + 1)]
 
 
 def normalise_names(data: bytes) -> bytes:
@@ -146,10 +75,10 @@ def normalise_names(data: bytes) -> bytes:
         if not is_strict and not any("\\" in name for name in names):
             return data
     usual = rb"http://schemas.openxmlformats.org/\1/2006/"
-    return _repack(data, lambda name, part: (name.replace("\\", "/"), _STRICT.sub(usual, part)))
+    return repack(data, lambda name, part: (name.replace("\\", "/"), _STRICT.sub(usual, part)))
 
 
-def _repack(data: bytes, change: Callable[[str, bytes], tuple[str, bytes] | None]) -> bytes:
+def repack(data: bytes, change: Callable[[str, bytes], tuple[str, bytes] | None]) -> bytes:
     result = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(data)) as archive,
@@ -173,28 +102,7 @@ def parse_xml(data: bytes, left_out: Counter[str]) -> Any:
         return etree.fromstring(data, etree.XMLParser(recover=True, **options)) if data else None
 
 
-def _cell_text(value: object, form: str) -> str:
-    """Return a value as the sheet shows it."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).upper()
-    if isinstance(value, datetime):
-        return value.date().isoformat() if value.time() == time(0) else value.isoformat(" ", "seconds")
-    if isinstance(value, timedelta):
-        minutes, seconds = divmod(round(value.total_seconds()), 60)
-        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
-    if isinstance(value, date | time) or not isinstance(value, int | float):
-        return str(value)
-    pattern = form.split(";")[0].replace("\\", "").strip()
-    if pattern and set(pattern) == {"0"} and len(pattern) > 1:  # post codes and other numbers with zeros in front
-        return str(round(value)).zfill(len(pattern))
-    if pattern.endswith("%"):
-        return f"{value * 100:.{len(pattern.partition('.')[2].rstrip('%'))}f}%"
-    return _number(value)
-
-
-def _number(value: object) -> str:
+def number_text(value: object) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 

@@ -34,7 +34,9 @@ _SEPARATORS = ",;\t|"
 _MAX_BROKEN = 0.01
 _MOST, _RUN = 2 / 3, 4
 """The share of other bytes in a text with NULs, or how many are in a row, if they are no halves of its characters."""
-_PLAIN = re.compile(r"[ -~\t\r\n]")
+_PLAIN = re.compile(r"[ -~\t\r\n\u3001\u3002]")
+_WIDE_TEXT = re.compile(r"(?=.*[\u3001\u3002])[\u2010-\u2030\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]+", re.DOTALL)
+"""A text in UTF-16 none of whose bytes is a NUL; half of its commas and full stops is what no other text has."""
 _WORD = re.compile(r"[^\W\d_]+")
 _SIGN_IN_WORD = re.compile(r"(?<=[a-z])[†‡¤¢£¥¦§¨¬±¶¸|《》“”„](?=\w)", re.IGNORECASE)
 _WIDE = r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
@@ -65,6 +67,10 @@ def encoding_of(data: bytes) -> str:
     sample = data[:_SAMPLE]
     if b"\0" in sample and (encoding := encoding_with_zeros(sample)):
         return encoding
+    if b"\x01" in sample or b"\x02" in sample:
+        for encoding in _WITH_ZEROS[1:3]:
+            if _WIDE_TEXT.fullmatch(codecs.getincrementaldecoder(encoding)("replace").decode(sample)):
+                return encoding
     text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     if not broken and b"\x1b$" not in sample:  # with which Japanese in ASCII begins
@@ -114,7 +120,14 @@ def encoding_with_zeros(data: bytes) -> str:
     texts = [encoding for encoding in _WITH_ZEROS if _count_broken(data, encoding) <= few * (encoding == "utf-8")]
     plain = {encoding: len(_PLAIN.findall(data.decode(encoding, "replace"))) for encoding in texts}
     # In a wrong one that is possible, there is not even a space.
-    return max((encoding for encoding in texts if plain[encoding]), key=plain.__getitem__, default="")
+    found = max((encoding for encoding in texts if plain[encoding]), key=plain.__getitem__, default="")
+    core = data.strip(b"\0")
+    if found or b"\n" not in core or len(core) > len(data) - 2:
+        return found
+    if b"\0" in core:
+        return encoding_with_zeros(core + b"\0")  # which may be half of its last character
+    encoding = encoding_of(core)  # it is filled up to some length
+    return encoding if _count_broken(core, encoding) <= len(core) * _MAX_BROKEN else ""
 
 
 def _count_broken(data: bytes, encoding: str) -> int:
@@ -167,7 +180,7 @@ def read_notebook(data: bytes) -> Pages:
         for cell in filter(None, cells):
             source = _join_lines(cell.get("source", cell.get("input")))
             texts.append(source if cell.get("cell_type") != "code" else f"```\n{source}\n```")
-            for output in cell.get("outputs") or ():
+            for output in filter(None, cell.get("outputs") or ()):
                 parts = output.get("data") or {}
                 left_out["picture"] += any(kind.startswith("image/") for kind in parts)
                 shown = output.get("text") or parts.get("text/plain") or parts.get("text/markdown")

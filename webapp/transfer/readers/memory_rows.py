@@ -14,7 +14,8 @@ from webapp.transfer.sources import Upload
 
 _TEXTS = ("memory", "content", "text", "fact", "statement", "value")
 _TIMES = ("updated_at", "created_at", "updatedat", "createdat", "valid_at", "created", "date", "timestamp")
-_OF_MESSAGES = {*map(str.lower, (*FIELDS.roles, *FIELDS.is_person)), "segments", "messages", "mapping"} - {"src"}
+_OF_MESSAGES = {*map(str.lower, (*FIELDS.roles, *FIELDS.is_person))} - {"src"}
+_OF_MESSAGES |= {"segments", "messages", "mapping", "say", "ask"}
 """Fields that only what somebody said in a conversation has; a memory may have come from a `src`."""
 _NAMES = {*map(str.lower, FIELDS.names)}
 _RELATION = ("source", "relationship", "target")
@@ -90,4 +91,5 @@ def memory_of(item: Any) -> ReadMemory | None:
         return ReadMemory(" ".join(relation).replace("_", " ")) if len(relation) == len(_RELATION) else None
     if isinstance(fields.get("value"), str) and (key := text_or_none(fields.get("key"))):
         text = f"{key}: {text}"
-    return ReadMemory(text, next(filter(None, (instant(fields.get(name)) for name in _TIMES)), None))
+    rows = [fields, *map(_lower, fields.values())]
+    return ReadMemory(text, next(filter(None, (instant(row.get(name)) for row in rows for name in _TIMES)), None))

@@ -1,6 +1,7 @@
 """Memories in plain text: lists, lines, headings and tables in any script, by the shape of lines alone."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,6 +27,10 @@ _ITEM = re.compile(
 _DATE = re.compile(
     r"(?:\[(?P<at>[^\]^][^\]]{0,40}|)\](?!\()\.?\s*(?:[-–—:]\s*)?|\(?(?P<day>\d{4}-\d\d-\d\d)(?:\)|\)?(?::|\s+[-–—]))\s+)(?=\S)"
 )
+_SAID = re.compile(r"\[(\d{4}-\d\d-\d\d)\]\.?\Z")
+"""The date of the source of a statement, at the end of what stands below it (Gemini)."""
+_PROPERTY = re.compile(r"[\w-]{1,40}::(?:\s|\Z)")
+"""What begins a field of a page in Logseq."""
 _HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?\Z|__[^_]+__:?\Z|(?:={3,}|-{3,}|\*{3,}|_{3,})\Z|```|~~~")
 _BLOCK = re.compile(r"^(?:```|~~~)[^\n]*\n(.*?)^(?:```|~~~)", re.MULTILINE | re.DOTALL)
 _MAX_BLOCKS = 1_000
@@ -83,7 +88,9 @@ class PastedList:
         blocks = [block for block in _BLOCK.findall(text) if any(map(_DATE.match, block.splitlines()))]
         lines = "\n".join(blocks or [text]).splitlines()
         items = [*_table_rows(lines), *_entries(lines)]
-        first = next((number for number, entry in enumerate(items) if entry.is_item), 0)
+        stops = list(map(_is_sentence, items))
+        has_head = len(stops) > 3 and not stops[0] and all(stops[1:])  # noqa: PLR2004
+        first = next((number for number, entry in enumerate(items) if entry.is_item), int(has_head))
         for entry in items[first:]:
             if not entry.has_items_below:
                 yield ReadMemory(" ".join(entry.words).replace("**", ""), entry.at)
@@ -105,26 +112,36 @@ def _entries(lines: list[str]) -> Iterator[_Line]:
     entry: _Line | None = None
     for line in lines:
         text = line.strip()
-        if not text or _HEADING.match(text) or _is_cells(text):
+        item = _ITEM.match(text)
+        rest = text[item.end() :] if item else text
+        if not text or _HEADING.match(text) or _PROPERTY.match(rest) or _is_cells(text):
             if entry is not None:
                 yield entry
             entry = None
             continue
         indent = len(line.expandtabs()) - len(line.expandtabs().lstrip())
-        item = _ITEM.match(text)
-        rest = text[item.end() :] if item else text
         dated = _DATE.match(rest)
         if entry is not None and not (item or dated) and _continues_entry(entry, text, indent):
             entry.words.append(text)
             continue
         if entry is not None:
-            entry.has_items_below = bool(item) and indent > entry.indent
+            is_below = bool(item) and indent > entry.indent
+            if is_below and _is_sentence(entry) and (said := _SAID.search(text)):
+                entry.at = entry.at or instant(said[1])
+                continue
+            entry.has_items_below = is_below and not _is_sentence(entry)
             yield entry
         words = rest[dated.end() :] if dated else rest
         at = instant(dated["at"] or dated["day"]) if dated else None
         entry = _Line([words.strip()], at, indent, bool(item or dated))
     if entry is not None:
         yield entry
+
+
+def _is_sentence(entry: _Line) -> bool:
+    """Return whether an entry ends as sentences do, in any script."""
+    last = entry.words[-1].rstrip("*_")[-1:] or " "
+    return unicodedata.category(last) == "Po" and last not in _OPEN
 
 
 def _continues_entry(entry: _Line, text: str, indent: int) -> bool:

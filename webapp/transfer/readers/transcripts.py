@@ -15,6 +15,8 @@ _ITEM = re.compile(r"(?:[-*+•·]|\d{1,3}[.)])\s")
 _RULE = re.compile(r"\n[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|={3,}[ \t]*)\Z")
 _STAMP = re.compile(r"[\[(]?[\d./:,\s-]{0,30}\d:\d\d[\d:.,]{0,9}(?:\s?[AaPp]\.?[Mm]\.?)?[\])]?\s?[-–]?\s(?=\w)")
 """The time before a label, as messengers write it."""
+_WHEN = re.compile(r"\A\d[\d./-]{5,9},? \d{1,2}:\d\d[\d:]{0,6}(?:\s?[AaPp]\.?[Mm]\.?)?\n\s*")
+"""The time alone on the line below a label."""
 _COLON = re.compile(r"(?<!\d):|:(?!\d)")
 _TOKEN = re.compile(r"<\|\w{1,40}\|>")
 """What stands around a speaker and a text where a model is given them."""
@@ -112,7 +114,7 @@ def _turns(lines: Sequence[str], alike: Mapping[int, _Label]) -> list[dict[str, 
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=False):
         content = "\n".join([alike[start].rest, *lines[start + 1 : end]]).rstrip()
         role = "user" if alike[start].name in people else "assistant"
-        turns.append({"role": role, "content": _RULE.sub("", content).strip()})
+        turns.append({"role": role, "content": _WHEN.sub("", _RULE.sub("", content).strip())})
     said = filter(None, (line.strip() for turn in turns for line in turn["content"].splitlines()))
     return turns if not all(map(_ITEM.match, said)) else []
 

@@ -31,6 +31,7 @@ BLOCKS = "blocks"
 BETWEEN_PEOPLE = N_("nobody in it is known as an assistant")
 SPEAKERS = (*FIELDS.people, *FIELDS.models)
 _KNOWN = {*SPEAKERS, *FIELDS.hidden}
+_PARTS = {*FIELDS.texts, *FIELDS.thinks, *FIELDS.people, *FIELDS.models}
 _CARDS = re.compile(r"<(?:grok|xai):\w[^<>]*>[^<]*(?:<(?!/?(?:grok|xai):)[^<]*)*</(?:grok|xai):\w+>")
 """The mark of a quotation or a search in a reply, which is a card on Grok's page."""
 
@@ -60,15 +61,14 @@ def as_whole(item: Any) -> dict[str, Any]:
 def turns_in(item: Any) -> list[Any]:
     """Return the turns in a conversation, each as one object."""
     whole = as_whole(item)
-    turns = first_of(whole, FIELDS.lists)
-    if isinstance(turns, dict) and (inner := first_of(turns, FIELDS.lists)):
-        turns = inner
+    turns = as_list(item) or first_of(whole, FIELDS.lists)
+    turns = first_of(as_dict(turns), FIELDS.lists) or turns
     turns = [turns] if is_message(turns) else turns  # the root of a tree (OpenAssistant)
     stack = list(turns.values() if isinstance(turns, dict) else as_list(turns))[::-1]
     found: list[Any] = []
     while stack:
         row = stack.pop()
-        if isinstance(row, list) and list(map(type, row)) == [str, str]:
+        if list(map(type, as_list(row))) in ([str, str], [dict, dict]) and not is_message(row[0]):
             row = dict(zip((FIELDS.questions[0], FIELDS.answers[0]), row, strict=True))
         found += as_turns(row)
         for name, is_child in (("children", as_dict), ("replies", is_turn)):  # which may be what to say next
@@ -85,20 +85,22 @@ def _with_reply(asked: list[Any], whole: Mapping[str, Any]) -> list[Any]:
     if isinstance(reply, str):
         is_open = bool(asked) and not words_of(_role(as_dict(asked[-1]))) & {*FIELDS.models}
         return [*asked, {"role": FIELDS.models[0], "content": reply}] if is_open else asked
-    rows = as_list(whole.get("output")) or (as_list(reply) or [reply])[:1]
+    rows = as_list(whole.get("output")) or [
+        row for place, row in enumerate(as_list(reply) or [reply]) if not place or "role" in as_dict(row)
+    ]
     said = [turn for row in rows for turn in as_turns(row) if is_message(turn)]
     if said and not asked and isinstance(question := first_of(whole, (*FIELDS.questions, "input")), str):
         asked = [{"role": FIELDS.people[0], "content": question}]
     is_there = asked and said and first_of(as_dict(asked[-1]), FIELDS.texts) == first_of(said[0], FIELDS.texts)
-    return asked if is_there else [*asked, *said]
+    return [*asked, *said[bool(is_there) :]]
 
 
 def as_turns(row: Any) -> list[Any]:
     """Return the turns in a row: a node may hold its message in an object, or versions of it, of which one was chosen,
     and a question come with its answer."""
     turn = {**as_dict(row)}
-    if len(turn) == 1:  # under the name of its kind (X)
-        turn = {**as_dict(next(iter(turn.values())))} or turn
+    if len(turn) == 1:  # under the name of its kind (X, Zed)
+        turn = {"type": next(iter(turn)), **as_dict(next(iter(turn.values())))}
     versions = next(filter(None, map(as_list, map(turn.get, ("versions", "candidates", "responses")))), [])
     chosen = turn.get("primary_candidate_id", ""), turn.get("currentlySelected", "")
     picked = [one for n, one in enumerate(versions) if chosen in (("", n), (as_dict(one).get("candidate_id"), ""))]
@@ -276,7 +278,10 @@ class _Content:
             for part in content:
                 self.read(part, kind)
         elif isinstance(content, dict):
+            if len(content) == 1 and (tag := next(iter(content))).lower() in _PARTS:  # under the name of its kind
+                content = {"type": tag, "text": content[tag]}
             kind = str(as_dict(content.get("style")).get("type") or content.get("type") or kind).lower()
+            kind = FIELDS.thinks[0] if content.get("thought") is True else kind
             if "tool" in kind or "function" in kind or "system" in kind:
                 self.left_out[Omission.HIDDEN if "system" in kind else Omission.STEPS] += 1
             elif picture := picture_of(content):
