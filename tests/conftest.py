@@ -5,6 +5,7 @@ so pure tests stay fast. Every test starts with empty tables and an empty Redis.
 """
 
 import gc
+import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -53,6 +54,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """`--slow` runs what is otherwise left out; `--throttle 6` simulates an old phone for browser tests."""
     parser.addoption("--slow", action="store_true", help="also run the tests that are marked slow")
     parser.addoption("--throttle", type=float, default=1.0, help="how many times slower Chromium's pages are to run")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`@pytest.mark.cases("text", "expected")`: a run for each case under its name in the JSON file beside it."""
+    for mark in metafunc.definition.iter_markers("cases"):
+        listed = json.loads(metafunc.definition.path.with_suffix(".json").read_text(encoding="utf-8"))
+        metafunc.parametrize(mark.args[0] if len(mark.args) == 1 else mark.args, listed[metafunc.definition.name])
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,41 +1,29 @@
 """What settings come to that are not given, or given only in part."""
 
-import json
-from pathlib import Path
-
 import pytest
 from sqlalchemy import make_url
 
 from webapp.config import ConfigError, Settings
 
-CASES = json.loads(Path(__file__).with_name("config.json").read_text("utf-8"))
 
-
-@pytest.mark.parametrize(("environ", "seconds"), CASES["a_silent_model_is_waited_for_longer_only_where_that_is_said"])
+@pytest.mark.cases("environ", "seconds")
 def test_a_silent_model_is_waited_for_longer_only_where_that_is_said(environ, seconds):
     assert Settings.from_env({"SECRET_KEY": "x" * 64, **environ}).model.first_token_timeout == seconds
 
 
-@pytest.mark.parametrize(("url", "reason"), CASES["a_database_that_cannot_be_connected_to_is_refused_with_the_reason"])
+@pytest.mark.cases("url", "reason")
 def test_a_database_that_cannot_be_connected_to_is_refused_with_the_reason(url, reason):
     with pytest.raises(ConfigError, match=f"DATABASE_URL: .*{reason}") as error:
         Settings.from_env({"DATABASE_URL": url})
     assert "cret" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("url", "full"),
-    [
-        ("mysql://u:p%40@h/x", "mysql+mysqldb://u:p%40@h/x?charset=utf8mb4"),
-        ("mariadb:///x?unix_socket=/s&charset=utf8", "mysql+mysqldb:///x?charset=utf8&unix_socket=%2Fs"),
-        ("sqlite:////a/b.db", "sqlite:////a/b.db"),
-    ],
-)
+@pytest.mark.cases("url", "full")
 def test_the_database_of_a_url(url, full):
     assert Settings.from_env({"DATABASE_URL": url}).sqlalchemy_url == full
 
 
-@pytest.mark.parametrize(("name", "value"), CASES["an_address_that_is_none_is_named"])
+@pytest.mark.cases("name", "value")
 def test_an_address_that_is_none_is_named(name, value):
     with pytest.raises(ConfigError, match=rf"\n  {name}: (?!Value error)"):
         Settings.from_env({name: value})

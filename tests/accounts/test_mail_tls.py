@@ -116,15 +116,7 @@ def test_a_certificate_of_an_unknown_authority_is_refused_before_anything_is_tol
     assert postman.letters == [] == postman.logins
 
 
-@pytest.mark.parametrize(
-    ("tls", "name", "offers", "said"),
-    [
-        ("starttls", "mail.elsewhere.example", "", r"not trusted: Hostname mismatch.*SMTP_HOST"),
-        ("tls", "mail.elsewhere.example", "", r"not trusted: Hostname mismatch.*SMTP_HOST"),
-        ("starttls", "localhost", "none", "SMTP_TLS"),
-        ("tls", "localhost", "none", "SMTP_TLS and SMTP_PORT"),
-    ],
-)
+@pytest.mark.cases("tls", "name", "offers", "said")
 def test_another_server_or_one_without_tls_gets_neither_password_nor_letter(
     serve, trust_authority, tls, name, offers, said
 ):

@@ -133,15 +133,7 @@ def test_nothing_chosen_is_nothing_kept():
     assert Parameters.of(None) == Parameters() == Parameters.of({"temperature": "x"})
 
 
-@pytest.mark.parametrize(
-    ("question", "reply", "sent"),
-    [
-        ({"seed": 4, "temperature": 1}, {"temperature": 0}, {"seed": 4, "temperature": 0.0}),
-        ({"model": "for-admins", "messages": [], "stream": False, "seed": 4}, None, {"seed": 4}),
-        ({"temperature": "hot", "stop": [5], "top_p": 0.5}, {"n": 100}, {"top_p": 0.5}),
-        ("nonsense", ["seed", 4], {}),
-    ],
-)
+@pytest.mark.cases("question", "reply", "sent")
 def test_only_parameters_of_a_message_are_sent_whatever_a_restored_file_says(question, reply, sent):
     assert reply_parameters({"parameters": question}, {"parameters": reply}) == sent
 

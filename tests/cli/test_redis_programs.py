@@ -31,15 +31,7 @@ def test_the_bundled_one_where_there_is_no_other(environment, tmp_path):
     assert found is not None and (found.name, found.number) == ("Redis", "6.2.5")
 
 
-@pytest.mark.parametrize(
-    ("name", "said", "number"),
-    [
-        ("redis-server", "Redis server v=7.0.15 sha=0", "7.0.15"),
-        ("valkey-server", "Valkey server v=8.1.4 sha=0", "8.1.4"),
-        ("redis-server", "Redis server v=5.0.14 sha=0", "6.2.5"),
-        ("redis-server", "cannot open shared object file", "6.2.5"),
-    ],
-)
+@pytest.mark.cases("name", "said", "number")
 def test_the_machines_own_where_it_is_newer_and_runs(environment, tmp_path, name, said, number):
     program(tmp_path / "bin" / name, said)
     found = newest_redis(environment, f":{tmp_path / 'bin'}:/nowhere")

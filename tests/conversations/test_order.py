@@ -134,16 +134,7 @@ def test_many_are_moved_and_deleted_and_only_ones_own(client, api, make_user, br
         assert reason in follow(browser, post_form(browser, "/organise", wish=wish, **both)).text
 
 
-@pytest.mark.parametrize(
-    ("wish", "more", "field", "after"),
-    [
-        ("archive", {}, "is_archived", [True, True]),
-        ("pin", {}, "is_pinned", [True, True]),
-        ("tag", {"to_tag": "new"}, "tags", [["old", "new"], ["new"]]),
-        ("untag", {"to_tag": "OLD"}, "tags", [[], ["new"]]),
-        ("move", {}, "folder_id", None),
-    ],
-)
+@pytest.mark.cases("wish", "more", "field", "after")
 def test_what_is_done_to_many_at_once_is_undone_at_once_for_those_it_changed(
     wish, more, field, after, client, login, make_user, browser
 ):

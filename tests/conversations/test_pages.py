@@ -187,16 +187,7 @@ def spans(page: str) -> list[dict[str, object]]:
     return json.loads(unescape(value[1])) if value else []
 
 
-@pytest.mark.parametrize(
-    ("query", "draft"),
-    [
-        ("draft=How do I measure?", "How do I measure?"),
-        ("title=Bees&text=They dance.&url=https://example.org/b", "Bees\nThey dance.\nhttps://example.org/b"),
-        ("text=https://example.org/b&url=https://example.org/b", "https://example.org/b"),
-        ("title=%20&text=&url=", ""),
-        ("", ""),
-    ],
-)
+@pytest.mark.cases("query", "draft")
 def test_it_fills_the_composer_as_a_text_of_others(user, login, query, draft):
     page = login(user).get(f"/?{query}").text
     assert f">{draft}</textarea>" in page

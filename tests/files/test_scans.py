@@ -144,16 +144,7 @@ def _make_stamped_page(picture: PIL.Image.Image) -> bytes:
     return bytes(made.output())
 
 
-@pytest.mark.parametrize(
-    ("model", "sees", "is_picture", "warned"),
-    [
-        ("blind", False, True, True),
-        ("", False, True, True),
-        ("blind", True, True, False),
-        ("", None, True, False),
-        ("blind", False, False, False),
-    ],
-)
+@pytest.mark.cases("model", "sees", "is_picture", "warned")
 def test_the_composer_warns_before_a_model_is_told_only_a_name(
     login, user, monkeypatch, model, sees, is_picture, warned
 ):

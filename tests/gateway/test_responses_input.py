@@ -2,7 +2,6 @@
 
 import base64
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +12,6 @@ from webapp.gateway.responses_input import ResponseRequest, read, read_next, rep
 from webapp.gateway.responses_output import ResponseHeader, Stream, output_of, response
 from webapp.gateway.wire import Completion, read as read_completion
 from webapp.tools.client_tools import waiting_record
-
-CASES = json.loads(Path(__file__).with_name("responses_input.json").read_text(encoding="utf-8"))
 
 CALL = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "weather", "arguments": '{"city": "Porto"}'}
 ANSWER = {"type": "function_call_output", "call_id": "c1", "output": "Sunny."}
@@ -90,7 +87,7 @@ def test_tools_are_flat_here():
     assert asked.tools.choice == {"type": "function", "function": {"name": "weather"}}
 
 
-@pytest.mark.parametrize(("given", "fields", "param"), CASES["refused"])
+@pytest.mark.cases("given", "fields", "param")
 def test_what_cannot_be_done_is_named_by_its_place(given, fields, param):
     with pytest.raises(UnsupportedRequest) as refused:
         read(request(given, **fields))

@@ -107,16 +107,7 @@ def test_there_has_to_be_a_question(last):
         read(request(("user", "Hello"), last))
 
 
-@pytest.mark.parametrize(
-    ("wish", "name", "chosen"),
-    [
-        ("default", "default", {}),
-        ("default:temporary", "default", {"is_temporary": True}),
-        ("1/llama3:8b", "1/llama3:8b", {}),
-        ("1/llama3:8b:read", "1/llama3:8b", {"memory": "read"}),
-        ("default:off:temporary", "default", {"memory": "off", "is_temporary": True}),
-    ],
-)
+@pytest.mark.cases("wish", "name", "chosen")
 def test_suffixes_choose(wish, name, chosen):
     assert split_model(wish) == (name, chosen)
 

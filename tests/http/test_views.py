@@ -54,15 +54,7 @@ def test_every_address_of_the_site_is_the_one_that_is_set(site, client, anonymou
         assert f"{site}/" in browser.get(page).text, page
 
 
-@pytest.mark.parametrize(
-    ("root", "site", "path", "url"),
-    [
-        ("", "", "/c/1", "http://localhost/c/1"),
-        ("/chat", "", "/chat/c/1", "http://localhost/chat/c/1"),
-        ("/chat", "https://x.example/chat/", "/chat/c/1", "https://x.example/chat/c/1"),
-        ("", "https://x.example", "", "https://x.example"),
-    ],
-)
+@pytest.mark.cases("root", "site", "path", "url")
 def test_an_absolute_url(app, settings, root, site, path, url):
     app_settings.put(app, settings.model_copy(update={"site_url": site}))
     with app.test_request_context("/", environ_overrides={"SCRIPT_NAME": root}):
@@ -70,15 +62,7 @@ def test_an_absolute_url(app, settings, root, site, path, url):
     app_settings.put(app, settings)
 
 
-@pytest.mark.parametrize(
-    ("headers", "expected"),
-    [
-        ({}, False),
-        ({"HX-Request": "true"}, True),
-        ({"HX-Request": "true", "HX-Boosted": "true"}, False),
-        ({"HX-Request": "true", "HX-History-Restore-Request": "true"}, False),
-    ],
-)
+@pytest.mark.cases("headers", "expected")
 def test_parts_of_pages(app, headers, expected):
     with app.test_request_context("/", headers=headers):
         assert wants_partial() is expected

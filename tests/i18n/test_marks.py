@@ -123,18 +123,7 @@ def test_every_text_of_a_template_is_marked(environment):
     assert {path: texts for path, texts in found.items() if texts} == {}
 
 
-@pytest.mark.parametrize(
-    ("source", "found"),
-    [
-        ("<p>Hello there</p>", ["Hello there"]),
-        ('<i title="Hello there">{{ _("Good") }}</i>', ["Hello there"]),
-        ('{{ "Hello there" if x else _("Good") }}', ["Hello there"]),
-        ('{{ field("a", "Your name") }}', ["Your name"]),
-        ('<a class="b c">{{ x }}</a><code>make run</code> · Commonplace', []),
-        ('{{ html_text("Hello <b>there</b>") }}<p title="{{ _("Good") }}">{{ x }}</p>', []),
-        ('{{ ngettext("a new thing", "new things", n) }}', []),
-    ],
-)
+@pytest.mark.cases("source", "found")
 def test_the_scanner_finds_what_it_is_to_find(environment, source, found):
     assert unmarked_texts(environment, source) == found
 

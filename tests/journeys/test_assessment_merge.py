@@ -1,8 +1,6 @@
 """Merging of assessments: the documented examples, bounds, and where the order must not matter."""
 
-import json
 from datetime import UTC, datetime
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -20,14 +18,12 @@ from webapp.journeys.assessment_merge import (
 )
 from webapp.journeys.point_views import JourneyView
 
-CASES = json.loads(Path(__file__).with_name("assessment_merge.json").read_text(encoding="utf-8"))
-
 AT = datetime(2026, 11, 20, 10, tzinfo=UTC)
 LATER = datetime(2026, 11, 21, 10, tzinfo=UTC)
 UNIT = st.floats(0, 1, allow_nan=False)
 
 
-@pytest.mark.parametrize(("existing", "new", "merged"), CASES["documented_weights"])
+@pytest.mark.cases("existing", "new", "merged")
 def test_documented_weights(existing, new, merged):
     assert merge_confidence(existing, new) == pytest.approx(merged)
 
@@ -101,7 +97,7 @@ def test_newer_values_count_and_empty_ones_say_nothing():
     assert merge_data({"scale": "5", "leg": "left"}, {"scale": "7", "leg": ""}) == {"scale": "7", "leg": "left"}
 
 
-@pytest.mark.parametrize(("points", "following"), CASES["next_is_the_first_of_which_nothing_is_known"])
+@pytest.mark.cases("points", "following")
 def test_next_is_the_first_of_which_nothing_is_known(points, following):
     is_open = {"is_skipped": False, "set_aside": None}
     views = [

@@ -48,14 +48,7 @@ def statements(app, client, user):
     return tell
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "category"),
-    [
-        ("Ylva was born in 1921", "Ylva was born in 1923", "milestone"),
-        ("Ylva älskade trädgården", "Ylva avskydde trädgården", "hobby"),
-        ("Илва работала медсестрой", "Илва работала учительницей", "occupation"),
-    ],
-)
+@pytest.mark.cases("first", "second", "category")
 def test_neither_replaces_the_other(statements, first, second, category):
     statements(first, category)
     used, waiting, known = statements(second, category, contradicts=1)

@@ -1,7 +1,6 @@
 """Streaming against the real scripted server over loopback."""
 
 import asyncio
-import json
 import socket
 import ssl
 import threading
@@ -9,7 +8,6 @@ import time
 from contextlib import aclosing
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 
 import pytest
 import trustme
@@ -23,8 +21,6 @@ from webapp.llm.errors import InterruptedAnswer, ModelUnavailable
 from webapp.llm.events import TextDelta
 from webapp.llm.settings import ModelSettings
 from webapp.llm.usage import Usage
-
-CASES = json.loads(Path(__file__).with_name("chat.json").read_text(encoding="utf-8"))
 
 TOOLS = [{"type": "function", "function": {"name": "remember", "parameters": {"type": "object", "properties": {}}}}]
 
@@ -138,7 +134,7 @@ def test_error_object_before_any_text_is_retried(server, settings):
     assert len(server.calls()) == 2
 
 
-@pytest.mark.parametrize("raw", CASES["what_is_not_a_stream_is_malformed"])
+@pytest.mark.cases("raw")
 def test_what_is_not_a_stream_is_malformed(server, settings, raw):
     server.script(fault={"raw": raw})
     heard = listen(settings)
@@ -224,7 +220,7 @@ def test_retry_after_is_handed_on_when_long(server, settings):
     assert len(server.calls()) == 1
 
 
-@pytest.mark.parametrize(("status", "body", "code"), CASES["lasting_errors_are_typed_not_retried_and_leak_nothing"])
+@pytest.mark.cases("status", "body", "code")
 def test_lasting_errors_are_typed_not_retried_and_leak_nothing(server, settings, status, body, code):
     server.script(fault={"http_status": status, "body": body})
     heard = listen(settings, max_tokens=9)

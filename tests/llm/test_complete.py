@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from http.server import ThreadingHTTPServer
 from itertools import chain, repeat
-from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -20,8 +19,6 @@ from webapp.llm.capabilities import Capabilities
 from webapp.llm.complete import CompletionClient
 from webapp.llm.errors import MalformedOutput, ModelError, RateLimited, RefusedByModel
 from webapp.llm.settings import ModelSettings
-
-CASES = json.loads(Path(__file__).with_name("complete.json").read_text(encoding="utf-8"))
 
 
 class Item(BaseModel):
@@ -63,13 +60,7 @@ def test_schema_is_sent_strict_under_its_name(server, completions):
     assert server.calls()[0]["messages"] == ASK
 
 
-@pytest.mark.parametrize(
-    ("refused", "mode", "first_time"),
-    [
-        (["json_schema"], "json_object", ["json_schema", "json_object"]),
-        (True, "text", ["json_schema", "json_object", None]),
-    ],
-)
+@pytest.mark.cases("refused", "mode", "first_time")
 def test_what_works_is_found_out_once(server, settings, completions, capabilities, refused, mode, first_time):
     server.script(structured=GOOD)
     server.script(fault={"refuse_response_format": refused})
@@ -119,7 +110,7 @@ def test_one_repair_is_tried_and_counted(server, completions):
     assert "score" in second["messages"][-1]["content"]
 
 
-@pytest.mark.parametrize("reply", CASES["malformed_output_raises_after_one_repair"])
+@pytest.mark.cases("reply")
 def test_malformed_output_raises_after_one_repair(server, completions, reply):
     server.script(reply=reply)
     with pytest.raises(MalformedOutput):
@@ -127,7 +118,7 @@ def test_malformed_output_raises_after_one_repair(server, completions, reply):
     assert len(server.calls()) == 2
 
 
-@pytest.mark.parametrize("reply", CASES["what_is_nearly_json_is_read_at_once"])
+@pytest.mark.cases("reply")
 def test_what_is_nearly_json_is_read_at_once(server, completions, reply):
     server.script(reply=reply)
     answer, _ = completions.complete_structured(ASK, Answer, "answer")

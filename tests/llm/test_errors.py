@@ -1,8 +1,5 @@
 """Classification of errors, and retry times."""
 
-import json
-from pathlib import Path
-
 import pytest
 
 from webapp.llm.error_bodies import parse_retry_after
@@ -18,10 +15,8 @@ from webapp.llm.errors import (
 from webapp.llm.sdk import retry_delay
 from webapp.llm.settings import ModelSettings
 
-CASES = json.loads(Path(__file__).with_name("errors.json").read_text(encoding="utf-8"))
 
-
-@pytest.mark.parametrize(("payload", "status", "code", "retryable"), CASES["payloads"])
+@pytest.mark.cases("payload", "status", "code", "retryable")
 def test_payloads(payload, status, code, retryable):
     error = classify_payload(payload, status=status)
     assert (error.code, error.retryable) == (code, retryable)
@@ -36,7 +31,7 @@ def test_the_reason_is_quoted_without_what_is_private():
     assert split_reason(classify_payload({"detail": "<h1>502</h1>"}).detail) == (answered, "")
 
 
-@pytest.mark.parametrize(("payload", "status", "reason"), CASES["the_reason_is_found_however_it_is_wrapped"])
+@pytest.mark.cases("payload", "status", "reason")
 def test_the_reason_is_found_however_it_is_wrapped(payload, status, reason):
     assert split_reason(classify_payload(payload, status=status).detail)[1] == reason
 
@@ -61,7 +56,7 @@ def test_own_errors_pass_unchanged():
     assert classify_exception(error) is error
 
 
-@pytest.mark.parametrize(("headers", "seconds"), CASES["retry_after"])
+@pytest.mark.cases("headers", "seconds")
 def test_retry_after(headers, seconds):
     assert (classify_payload(headers, status=429).retry_after or parse_retry_after(headers, now=0)) == seconds
 

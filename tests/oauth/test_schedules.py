@@ -55,15 +55,7 @@ def test_the_box_is_ticked_only_for_a_program_that_asks(browser, anonymous):
         assert 'value="mcp" checked' in page and "in your name" in page
 
 
-@pytest.mark.parametrize(
-    ("asked", "form", "scope"),
-    [
-        ("mcp_read mcp_schedules", {"access": "mcp_read", "mcp_schedules": "1"}, "mcp_read mcp_schedules"),
-        ("mcp mcp_schedules", {}, "mcp"),
-        ("mcp_schedules", {"access": "mcp_read"}, "mcp_read"),
-        ("mcp", {"access": "mcp_write", "mcp_schedules": "1"}, "mcp_write mcp_schedules"),
-    ],
-)
+@pytest.mark.cases("asked", "form", "scope")
 def test_the_grant_holds_what_the_person_allowed(app, user, browser, anonymous, asked, form, scope):
     client_id = register(anonymous)["client_id"]
     code = came_back(decide(browser, address(client_id, scope=asked), **form))["code"]

@@ -2,7 +2,6 @@
 
 import json
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
@@ -20,8 +19,6 @@ from webapp.prompts.placeholders import (
     snippet,
 )
 from webapp.text.tokens import estimate_tokens
-
-CASES = json.loads(Path(__file__).with_name("placeholders.json").read_text(encoding="utf-8"))
 
 MEMORY = {
     "main_topics": ["photosynthesis", "plant biology", "gardening"],
@@ -135,7 +132,7 @@ def test_finding():
     ]
 
 
-@pytest.mark.parametrize(("text", "found"), CASES["what_is_meant_as_a_placeholder"])
+@pytest.mark.cases("text", "found")
 def test_what_is_meant_as_a_placeholder(text, found):
     assert malformed_placeholders(text) == found
 

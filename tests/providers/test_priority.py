@@ -1,5 +1,6 @@
 """Replies come before background work on a server of one's own, and keep others' servers waiting for nothing."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,9 +23,9 @@ TITLE = {"match": "conversation_title", "structured": {"title": "Tides and the m
 
 
 @pytest.fixture
-def talk(app: Flask, user: Any, monkeypatch: pytest.MonkeyPatch) -> int:
+def talk(app: Flask, user: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """A conversation without a title, in which a reply begins as soon as a background call does, and ends while a job
-    waits for it."""
+    waits for it, or with the test: `app` would wait for it."""
     conversation_id = add_conversation(app, user.user_id)
     add_messages(app, conversation_id, 2, text="Why are there two tides a day, and not one")
 
@@ -36,7 +37,9 @@ def talk(app: Flask, user: Any, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr(priority.time, "sleep", end_replies)
     capabilities = app.extensions["completions"].capabilities
     monkeypatch.setattr(capabilities, "answers_together", lambda _url: False)  # other tests may have taught it
-    return conversation_id
+    yield conversation_id
+    with app.app_context():
+        end_replies(0)
 
 
 def begin_reply(app: Flask, conversation_id: int) -> dict[str, Any]:

@@ -69,16 +69,7 @@ def test_models_to_fetch_fit_into_memory_and_speak_the_language():
     assert {program.name for program in programs("Darwin")} == {"Ollama", "llama.cpp", "LM Studio"}
 
 
-@pytest.mark.parametrize(
-    ("window", "speed", "used"),
-    [
-        (131_072, None, 131_072),
-        (131_072, 1_000.0, 131_072),
-        (131_072, 50.0, 3_000),
-        (None, 5.0, 2_048),
-        (1_024, 5.0, 1_024),
-    ],
-)
+@pytest.mark.cases("window", "speed", "used")
 def test_a_slow_model_gets_no_longer_prompts_than_it_can_read(window, speed, used):
     assert budget(window, speed) == used
     assert is_slow(speed) == (speed is not None and speed < 100)

@@ -1,21 +1,16 @@
 """Excerpts and highlighting."""
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given, strategies as st
 
 from webapp.retrieval.excerpt import Excerpt, excerpt
-
-CASES = json.loads(Path(__file__).with_name("excerpt.json").read_text(encoding="utf-8"))
 
 
 def marked_texts(found: Excerpt) -> list[str]:
     return [found.text[start:end] for start, end in found.spans]
 
 
-@pytest.mark.parametrize(("text", "query", "expected"), CASES["words_asked_for_are_marked_in_any_form"])
+@pytest.mark.cases("text", "query", "expected")
 def test_words_asked_for_are_marked_in_any_form_and_an_unfinished_one(text, query, expected):
     assert marked_texts(excerpt(text, query)) == expected
 

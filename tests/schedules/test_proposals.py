@@ -53,16 +53,7 @@ def test_it_is_shown_and_made_with_one_click(client, model, browser):
     assert late.status_code == 422 and "has passed" in late.text
 
 
-@pytest.mark.parametrize(
-    ("fields", "why"),
-    [
-        ({"at": "2020-01-01T09:00"}, "That has passed. It is 20"),
-        ({"at": "tomorrow"}, "Give message, at as"),
-        ({"at": "9999-12-31T23:59:59-14:00"}, "Give message, at as"),
-        ({"repeat": "hourly"}, "Give message, at as"),
-        ({"message": ""}, "Give message, at as"),
-    ],
-)
+@pytest.mark.cases("fields", "why")
 def test_what_cannot_be_scheduled_is_explained_to_the_model(fields, why):
     (tool,) = (tool for tool in BUILT_IN if tool.name == "propose_schedule")
     assert tool.run is not None

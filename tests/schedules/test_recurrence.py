@@ -1,9 +1,7 @@
 """When something is due: wall clocks, months that are shorter, hours that are skipped or come twice."""
 
-import json
 import time
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -18,8 +16,6 @@ from webapp.accounts.models import User
 from webapp.db.base import db
 from webapp.schedules.models import ScheduleFeed
 from webapp.schedules.recurrence import Repeat, next_time, rule_of, to_instant
-
-CASES = json.loads(Path(__file__).with_name("recurrence.json").read_text(encoding="utf-8"))
 
 ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "UTC")
 
@@ -41,7 +37,7 @@ def test_once_is_once():
     assert times("", "2026-12-06T18:00", "Europe/Berlin", 3) == ["2026-12-06T18:00+0100"]
 
 
-@pytest.mark.parametrize(("repeat", "starts_at", "expected"), CASES["the_choices"])
+@pytest.mark.cases("repeat", "starts_at", "expected")
 def test_the_choices(repeat, starts_at, expected):
     found = times(rule(repeat, starts_at), starts_at, "Europe/Berlin", 4)
     assert [time[5:10] for time in found] == expected
@@ -64,7 +60,7 @@ def test_clocks_that_change(zone, starts_at, expected):
     assert [time[8:] for time in times("FREQ=DAILY", starts_at, zone, 3)] == expected
 
 
-@pytest.mark.parametrize(("custom", "expected"), CASES["rules_of_calendars"])
+@pytest.mark.cases("custom", "expected")
 def test_rules_of_calendars(custom, expected):
     assert rule("custom", "2026-12-06T18:00", custom) == expected
     assert times(expected, "2026-12-06T18:00", "Europe/Berlin", 1)
@@ -83,7 +79,7 @@ def test_a_leap_day_waits_for_its_year():
     assert [time[:10] for time in found] == ["2028-02-29", "2032-02-29"]
 
 
-@pytest.mark.parametrize("custom", CASES["what_is_no_rule_is_named"])
+@pytest.mark.cases("custom")
 def test_what_is_no_rule_is_named(custom):
     with pytest.raises(ValueError, match=r"^(must|has|is) "):
         rule("custom", "2026-12-06T18:00", custom)

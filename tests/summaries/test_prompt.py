@@ -99,14 +99,7 @@ def test_a_capital_at_the_beginning_is_no_name():
     assert set(names_and_numbers("Tomorrow I meet Ada at 10:30. Nice weather!")) == {"Ada", "10:30"}
 
 
-@pytest.mark.parametrize(
-    ("text", "summary", "facts"),
-    [
-        ('{"summary": "She was born in 1921. She loved roses. She wro', "She was born in 1921. She loved roses.", 0),
-        ('{"summary": "Whole.", "facts": [{"content": "a"}, {"content": "b"}, {"con', "Whole.", 2),
-        ('{"summary": "A \\"quoted\\" word.", "facts": nul', 'A "quoted" word.', 0),
-    ],
-)
+@pytest.mark.cases("text", "summary", "facts")
 def test_an_answer_that_was_cut_off_counts_as_far_as_it_goes(text, summary, facts):
     answer = parse_cut_off(text, with_facts=True)
     assert isinstance(answer, LegacySummary)

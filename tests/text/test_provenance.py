@@ -1,24 +1,19 @@
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given, strategies as st
 
 from webapp.text.provenance import blank_out, carry_spans, spans_of_others
-
-CASES = json.loads(Path(__file__).with_name("provenance.json").read_text(encoding="utf-8"))
 
 
 def others(message, said=()):
     return [message[start:end].strip() for start, end in spans_of_others(message, said)]
 
 
-@pytest.mark.parametrize(("message", "expected"), CASES["others_words_are_known_by_where_they_stand"])
+@pytest.mark.cases("message", "expected")
 def test_others_words_are_known_by_where_they_stand(message, expected):
     assert others(message) == expected
 
 
-@pytest.mark.parametrize("message", CASES["what_people_type_is_theirs"])
+@pytest.mark.cases("message")
 def test_what_people_type_is_theirs(message):
     assert others(message) == []
 
@@ -43,13 +38,13 @@ def test_what_was_pasted_stays_so_whatever_is_typed_around_it(head, pasted, tail
         assert [after[start:end] for start, end, _ in carry_spans(before, after, [span])] == [pasted]
 
 
-@pytest.mark.parametrize(("after", "kept"), CASES["spans_follow_an_edit"])
+@pytest.mark.cases("after", "kept")
 def test_spans_follow_an_edit(after, kept):
     spans = carry_spans("I said: LONG LETTER. ok", after, [(8, 19, "pasted")])
     assert "".join(after[start:end] for start, end, _ in spans) == kept
 
 
-@pytest.mark.parametrize("message", CASES["what_others_wrote_is_theirs_by_its_form"])
+@pytest.mark.cases("message")
 def test_what_others_wrote_is_theirs_by_its_form(message):
     words = "I live in Leeds and have two dogs"
     text = message.format(words)
@@ -59,15 +54,7 @@ def test_what_others_wrote_is_theirs_by_its_form(message):
         assert not others(text)[-1].endswith("?")
 
 
-@pytest.mark.parametrize(
-    "block",
-    [
-        "<item>\n<item>\nno\n</item>\nyes\n</item>",
-        "[quote]\nno\n[quote]\nyes\n[/quote]\nperhaps\n[/quote]",
-        "<file />",
-        "This is not sure [citation]",
-    ],
-)
+@pytest.mark.cases("block")
 def test_what_people_type_around_a_block_is_theirs(block):
     text = f"I live in Leeds.\n{block}\nI have two dogs."
     assert not any("Leeds" in span or "dogs" in span for span in others(text))

@@ -9,17 +9,7 @@ def texts(message):
     return [message[start:end] for start, end in sentences_of(message)]
 
 
-@pytest.mark.parametrize(
-    ("message", "sentences"),
-    [
-        ("I like tea. Do you?", ["I like tea.", "Do you?"]),
-        ("Dr. Weber said 3.5 mg is fine. Ok", ["Dr. Weber said 3.5 mg is fine.", "Ok"]),
-        ("first line\nsecond line", ["first line", "second line"]),
-        ("我住在深圳。你呢？", ["我住在深圳。", "你呢？"]),
-        ("मैं रवि हूँ। मैं दिल्ली में रहता हूँ।", ["मैं रवि हूँ।", "मैं दिल्ली में रहता हूँ।"]),
-        ("   ", []),
-    ],
-)
+@pytest.mark.cases("message", "sentences")
 def test_sentences_end_as_their_script_has_it(message, sentences):
     assert texts(message) == sentences
 

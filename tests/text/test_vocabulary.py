@@ -1,7 +1,6 @@
 """Terms of words, in every language."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,8 +8,6 @@ import pytest
 from testkit.processes import ROOT
 from webapp.text.vocabulary import Vocabulary
 from webapp.text.words import language_of, term_of, words
-
-CASES = json.loads(Path(__file__).with_name("vocabulary.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -22,7 +19,7 @@ def test_forms_of_a_word_share_a_term(forms):
     assert len({int(number[0]) for number in vocabulary.number(forms)}) == 1
 
 
-@pytest.mark.parametrize(("told", "asked", "language"), CASES["forms_meet_in_their_own_language"])
+@pytest.mark.cases("told", "asked", "language")
 def test_forms_meet_in_their_own_language(told, asked, language):
     vocabulary = Vocabulary()
     (numbers,) = vocabulary.number([told])
@@ -31,7 +28,7 @@ def test_forms_meet_in_their_own_language(told, asked, language):
     assert found & set(numbers.tolist())
 
 
-@pytest.mark.parametrize(("text", "language"), CASES["scripts_say_the_language"])
+@pytest.mark.cases("text", "language")
 def test_scripts_say_the_language(text, language):
     assert language_of(words(text)) == language
 
@@ -69,7 +66,7 @@ def test_vocabulary_forgets_unused_terms():
     assert vocabulary.starting_with("sec") == [] and vocabulary.size == 2
 
 
-@pytest.mark.parametrize(("text", "word", "found"), CASES["words_inside_others_are_found"])
+@pytest.mark.cases("text", "word", "found")
 def test_words_inside_others_are_found(text, word, found):
     vocabulary = Vocabulary()
     vocabulary.number(["Something else entirely"])

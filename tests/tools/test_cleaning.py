@@ -2,15 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
 from webapp.tools.mcp_client.tool_schemas import MAX_DESCRIPTION_LENGTH, MAX_SCHEMA_LENGTH, clean_schema
-
-CASES = json.loads(Path(__file__).with_name("cleaning.json").read_text(encoding="utf-8"))
 
 WORD = {"word": {"type": "string"}}
 LOOP = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "n": {"type": "integer"}}}
@@ -34,12 +31,12 @@ def test_what_says_nothing_is_an_object_without_properties(schema):
     assert clean_schema(schema) == obj()
 
 
-@pytest.mark.parametrize(("schema", "cleaned"), CASES["roots"])
+@pytest.mark.cases("schema", "cleaned")
 def test_the_root_is_an_object(schema, cleaned):
     assert clean_schema(schema) == cleaned
 
 
-@pytest.mark.parametrize(("part", "cleaned"), CASES["parts"])
+@pytest.mark.cases("part", "cleaned")
 def test_a_part_has_one_type_and_what_all_servers_know(part, cleaned):
     schema = {**obj(part=part), "$defs": {"N": obj(n={})}}
     assert clean_schema(schema)["properties"]["part"] == cleaned

@@ -5,7 +5,6 @@ import json
 import queue
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +13,6 @@ from tests.tools.servers import Asked, Site
 from webapp.tools.mcp_client import client as mcp, wire
 from webapp.tools.mcp_client.tool_schemas import original_arguments, plain_schema
 from webapp.tools.toolset import ToolFailed
-
-CASES = json.loads(Path(__file__).with_name("odd_servers.json").read_text(encoding="utf-8"))
 
 JSON, STREAM = {"Content-Type": "application/json"}, {"Content-Type": "text/event-stream"}
 SAID = {"content": [{"type": "text", "text": "It is."}]}
@@ -77,7 +74,7 @@ def test_an_odd_framing_is_understood(site, framing, older):
     assert asyncio.run(mcp.call(server, "look", {})) == {"text": "It is."}
 
 
-@pytest.mark.parametrize(("result", "text"), CASES["an_odd_result_is_text"])
+@pytest.mark.cases("result", "text")
 def test_an_odd_result_is_text(site, result, text):
     assert asyncio.run(mcp.call(odd(site, plain, result), "look", {})) == {"text": text}
 
@@ -304,7 +301,7 @@ def test_a_page_at_the_address_is_no_stream(site):
         asyncio.run(mcp.tools(mcp.Server("Odd", site.url, is_internal=True)))
 
 
-@pytest.mark.parametrize(("own", "plain_name"), CASES["an_argument_has_a_plain_name"])
+@pytest.mark.cases("own", "plain_name")
 def test_an_argument_has_a_plain_name(own, plain_name):
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in own}, "required": own}
     told = plain_schema(schema)

@@ -115,13 +115,7 @@ def test_memories_come_in_again(client, run_jobs, api, make_user):
         assert form != "json" or known == ["Lives in Lisbon"]
 
 
-@pytest.mark.parametrize(
-    ("code", "title", "kind", "about"),
-    [
-        ("en", "What is remembered", "Fact", "This is everything"),
-        ("de", "Was gemerkt ist", "Tatsache", "Das ist alles"),
-    ],
-)
+@pytest.mark.cases("code", "title", "kind", "about")
 def test_memories_and_the_account_are_headed_in_the_language_of_their_person(
     client, run_jobs, code, title, kind, about
 ):

@@ -256,15 +256,7 @@ def test_an_export_made_before_a_forgetting_brings_nothing_of_it_back(app, clien
 
 
 @pytest.mark.parametrize("later", [{"content": "Zebulon the cat has moved"}, {"is_archived": True}])
-@pytest.mark.parametrize(
-    ("way", "when"),
-    [
-        ({"take": ["conversations"]}, "before"),
-        ({"take": ["conversations"]}, "while it is written"),
-        ({"take": ["conversations", "memories"]}, "before"),
-        ({"restore": True}, "before"),
-    ],
-)
+@pytest.mark.cases("way", "when")
 def test_nor_what_it_said_before_or_as_more_than_a_current_memory(
     app, client, user, model, run_jobs, later, way, when, monkeypatch
 ):

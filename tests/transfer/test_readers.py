@@ -280,15 +280,7 @@ def test_lists_of_memories(read):
         assert (name, [m.content for m in parts]) == ("mcp-memory", ["Rex: is brown", "Ana owns Rex"])
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        {"messages": [{"role": "system", "content": "x"}, {"role": "user", "content": "Hi"}]},
-        [{"messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}, {"type": "image_url"}]}]}],
-        {"version": 4, "history": [{"id": "1", "messages": [{"role": "user", "content": "Hi"}]}], "folders": []},
-        [{"conversations": [{"from": "human", "value": "Hi"}]}],
-    ],
-)
+@pytest.mark.cases("content")
 def test_turns_are_read_as_the_api_of_a_model_has_them(read, content):
     name, (talk,) = read(content, "export.json")
     assert (name, _lines(talk)) == ("sharegpt", [("user", "Hi")])
@@ -509,14 +501,7 @@ def _patch_zip(content: bytes, *, method: int = 8, version: int = 20, flip: bool
     return bytes(data)
 
 
-@pytest.mark.parametrize(
-    ("patch", "words"),
-    [
-        ({"method": 99}, "packed in a way that cannot be read here"),
-        ({"version": 99}, "packed in a way that cannot be read here"),
-        ({"flip": True}, "is broken"),
-    ],
-)
+@pytest.mark.cases("patch", "words")
 def test_a_zip_of_another_kind_is_not_called_broken(read, patch, words):
     whole = pack({"conversations.json": [chatgpt_conversation(number) for number in range(9)]})
     with pytest.raises(ImportRefused, match=words):
@@ -591,16 +576,7 @@ REPLY = {"role": "assistant", "text": "Here it is."}
 
 
 @pytest.mark.parametrize("tool", ["dalle.text2im", "python"])
-@pytest.mark.parametrize(
-    ("pointer", "member"),
-    [
-        ("file-service://file-abc", "dalle-generations/file-abc-11111111-2222.webp"),
-        ("file-service://file-abc", "file-abc.dat"),
-        ("sediment://file_00ab", "user-x/file_00ab-sanitized.png"),
-        ("sediment://0f9e#file_00ab#p_0.jpg", "file_00ab.png"),
-        ("file-service://file-a_b-C", "file-a_b-C-plot.png"),
-    ],
-)
+@pytest.mark.cases("pointer", "member")
 def test_a_picture_that_a_tool_made_belongs_to_the_reply(read, tool, pointer, member):
     others = {"file-abcd-other.png": PICTURE, "file_00abc.png": PICTURE}
     found = read_talk(read, talk(made_by(tool, pointer), REPLY), **others, **{member: PICTURE})
@@ -749,16 +725,7 @@ def test_a_file_in_another_encoding_is_read(read, encoding, separator):
     assert sum(isinstance(part, ReadConversation) for part in parts) == 2
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "My export\\conversations.json",
-        "Conversations.JSON",
-        "conversations (1).json",
-        "conversations_0.json",
-        "talks/tea.json",
-    ],
-)
+@pytest.mark.cases("name")
 def test_a_zip_may_name_its_conversations_in_other_ways(read, name):
     found, parts = read(pack({name: [ONE["chatgpt"]]}), "export.zip")
     assert found == "chatgpt" and any(isinstance(part, ReadConversation) for part in parts)
@@ -813,14 +780,7 @@ def test_what_is_no_text_costs_one_character(read, content, between):
     assert talks[0][0].content.startswith("Hi ") and talks[0][0].content.endswith(" there")
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "program"),
-    [
-        ("a/mem0.json", {"results": [{"memory": "Lives in Bonn"}]}, "mem0"),
-        ("own.json", [{"memory_type": "fact", "content": "Lives in Bonn"}], "commonplace-memories"),
-        ("Data/MEMORIES.JSON", [{"conversations_memory": "She lives in Bonn."}], "claude"),
-    ],
-)
+@pytest.mark.cases("name", "content", "program")
 def test_memories_are_found_in_a_zip_beside_other_files(read, name, content, program):
     upload = pack({name: json.dumps(content), "README.md": "# From my other assistant"})
     found, parts = read(upload, "memories.zip")

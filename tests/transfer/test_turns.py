@@ -60,14 +60,7 @@ def test_titles_dates_models_and_what_a_conversation_grew_out_of_come_along(talk
     assert [part.content for part in talks(*_write_export("letta.af"))[1:]] == ["Likes tea."]
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
-        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}},
-        {"inlineData": {"mimeType": "image/png", "data": "AAAA"}},
-    ],
-)
+@pytest.mark.cases("part")
 def test_pictures_in_a_message_come_with_it(talks, part):
     (talk,) = talks({"messages": [{"role": "user", "content": [part]}, {"role": "assistant", "content": "A cat."}]})
     assert [(message.content, len(message.files)) for message in talk.messages] == [("[image]", 1), ("A cat.", 0)]

@@ -39,18 +39,7 @@ def make_odf(kind: str, body: str, declared: str | None = None) -> bytes:
     return pack({"mimetype": f"application/vnd.oasis.opendocument.{declared}", **parts} if declared else parts)
 
 
-@pytest.mark.parametrize(
-    ("kind", "body", "read_as"),
-    [
-        ("text", "<text:h>The roof</text:h><text:p>It is green.</text:p>", "# The roof\nIt is green."),
-        (
-            "spreadsheet",
-            '<table:table><table:table-row><table:table-cell office:value="12"/></table:table-row></table:table>',
-            "12",
-        ),
-        ("presentation", "<draw:page><draw:text-box><text:p>The roof</text:p></draw:text-box></draw:page>", "The roof"),
-    ],
-)
+@pytest.mark.cases("kind", "body", "read_as")
 @pytest.mark.parametrize("begin", ["", '<?xml version="1.0" encoding="UTF-8"?>\n', "\ufeff<?xml version='1.0'?>"])
 def test_an_open_document_may_be_one_file_of_xml(kind, body, read_as, begin):
     mark = f'office:version="1.3" office:mimetype="application/vnd.oasis.opendocument.{kind}"'
@@ -114,16 +103,7 @@ def test_a_word_document_is_read_whatever_is_odd_in_it(data, expected):
     assert text("a.docx", data) == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "page"),
-    [
-        ("a.htm", "<p>The roof</p>"),
-        (
-            "a.mht",
-            "Content-Type: multipart/related; boundary=b\n\n--b\nContent-Type: text/html\n\n<p>The roof</p>\n--b--\n",
-        ),
-    ],
-)
+@pytest.mark.cases("name", "page")
 @pytest.mark.parametrize("target", ["/word/", ""])
 def test_a_page_that_word_would_insert_is_read(name, page, target):
     kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"

@@ -233,15 +233,7 @@ def test_other_kinds_are_told_by_content_and_read():
     assert read(book.getvalue(), kind("a.epub", book.getvalue())) == ["First.", "Second."]
 
 
-@pytest.mark.parametrize(
-    ("html", "text"),
-    [
-        ("<dl><dt>A<dd>B<dt>C<dd>D</dl>", "A\nB\nC\nD"),
-        ("<table><tr><td>a<td>b</table>", "a | b"),
-        ("<style>x{}</style><script>y()</script><h2>A</h2><ul><li>b</ul><p>1<br>2", "## A\n\n- b\n\n1\n2"),
-        ("<select><option>One<option>Two</select><textarea>Note</textarea>", "One\nTwo\nNote"),
-    ],
-)
+@pytest.mark.cases("html", "text")
 def test_what_stands_apart_on_a_page_does_in_its_text(html, text):
     assert text_of_html(html) == text
 

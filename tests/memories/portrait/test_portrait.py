@@ -4,7 +4,6 @@ import json
 import re
 import sys
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,8 +20,6 @@ from webapp.memories.portrait.generation import WrittenPortrait, sentences_of
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.schemas import KnownItem
 from webapp.transfer.account_tables import PARTS
-
-CASES = json.loads(Path(__file__).with_name("sentences.json").read_text(encoding="utf-8"))
 
 DAUGHTER, BOAT, WORK = "I have a daughter, Ada", "I own a boat called Kestrel", "I work as a nurse in Leeds since 2019"
 ADA, KESTREL = "You have a daughter, Ada.", "You own a boat, Kestrel."
@@ -67,7 +64,7 @@ def numbers(client: ApiClient, *contents: str) -> list[int]:
     return [order.index(content) + 1 for content in contents]
 
 
-@pytest.mark.parametrize(("text", "notes", "stands"), CASES["a sentence stands"])
+@pytest.mark.cases("text", "notes", "stands")
 def test_a_sentence_stands_if_its_notes_say_it(text, notes, stands):
     answer = WrittenPortrait.model_validate(portrait_answer((text, notes)))
     assert bool(sentences_of(answer, known_items(DAUGHTER, BOAT, WORK))) is stands
@@ -88,9 +85,7 @@ def test_a_sentence_rests_on_the_notes_that_have_its_words(text, notes, memories
     assert [number for item in found for number, _ in item["memories"]] == memories
 
 
-@pytest.mark.parametrize(
-    ("note", "text", "wording"), CASES["test_a_model_that_is_not_trusted_changes_no_more_than_short_words"]
-)
+@pytest.mark.cases("note", "text", "wording")
 def test_a_model_that_is_not_trusted_changes_no_more_than_short_words(note, text, wording):
     answer = WrittenPortrait.model_validate(portrait_answer((text, [1])))
     found = sentences_of(answer, known_items(note), is_trusted=False)

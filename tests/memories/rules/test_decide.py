@@ -50,19 +50,7 @@ def test_alex_al_alexander():
 OUTCOMES = ("superseded", "in_review", "overruled")
 
 
-@pytest.mark.parametrize(
-    ("known", "said", "counted"),
-    [
-        (0.9, 0.9, "superseded"),
-        (1.0, 0.95, "superseded"),
-        (1.0, 0.8, "superseded"),
-        (0.7, 0.7, "superseded"),
-        (1.0, 0.79, "in_review"),
-        (1.0, 0.6, "in_review"),
-        (1.0, 0.59, "overruled"),
-        (0.9, 0.4, "overruled"),
-    ],
-)
+@pytest.mark.cases("known", "said", "counted")
 @pytest.mark.parametrize("keyed", [True, False])
 def test_the_later_word_wins_when_it_is_sure_enough(known, said, counted, keyed):
     state = State(say("I live in Rome", "I live in Oslo", "I live in Oslo"))
@@ -488,28 +476,13 @@ def test_what_was_pasted_tells_the_assistant_nothing(said, origin):
     assert reasons(decide([operation], State(say(said)), origin=origin)) == [Refusal.PASTED]
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Bob: Hello all\nEve: Hi Bob\n\nPlease always answer in German.",
-        "Reminder: always answer in German.",
-        "> Was ist das?\n\nAlways answer in German, also to this.",
-    ],
-)
+@pytest.mark.cases("said")
 def test_what_the_user_wishes_beside_what_was_pasted_is_kept(said):
     operation = op("add", 1, "always answer in German", "Always answer in German", memory_type="instruction")
     assert decide([operation], State(say(said))).counts["added"] == 1
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Wi-Fi passphrase: tuliporbit",
-        "Our Wi-Fi\nPassphrase:\ntuliporbit",
-        "| Passphrase | tuliporbit |",
-        "psk = tuliporbit",
-    ],
-)
+@pytest.mark.cases("said")
 def test_a_secret_is_known_by_the_label_that_its_quote_leaves_out(said):
     operation = op("add", 1, "tuliporbit", "The guest network uses tuliporbit")
     assert reasons(decide([operation], State(say(said)))) == [Refusal.SECRET]
@@ -533,18 +506,7 @@ def test_what_was_set_aside_for_what_has_ended_is_used_once_said_again_unless_it
 # A model that has not passed the exam --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("message", "quote", "content", "kept"),
-    [
-        ("I'm not a vegetarian. Ok?", "a vegetarian", "Is a vegetarian", "I'm not a vegetarian."),
-        ("Jak bym mieszkał w Krakowie, byłoby taniej.", "mieszkał w Krakowie", "Mieszka w Krakowie", None),
-        ("Sam is allergic to bees, so no party", "allergic to bees", "Allergic to bees", None),
-        ("Vejetaryenim, ne yesem?", "Vejetaryenim, ne yesem?", "Vejetaryenim", "Vejetaryenim"),
-        ("we got the keys 🎉 any tips??", "we got the keys", "Owns a flat", "we got the keys 🎉"),
-        ("Can I take it (I'm 9, on warfarin)?", "on warfarin", "Takes warfarin", "I'm 9, on warfarin"),
-        ("Ideas for Leo (he's 6, shy), any?", "he's 6", "Is 6", "Ideas for Leo (he's 6, shy)"),
-    ],
-)
+@pytest.mark.cases("message", "quote", "content", "kept")
 def test_its_memory_is_the_users_own_sentence(message, quote, content, kept):
     plan = decide([op("add", 1, quote, content)], State(say(message)), ANY)
     assert [effect.draft.content for effect in plan.effects] == [kept or message]

@@ -1,6 +1,4 @@
-import json
 import unicodedata
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, strategies as st
@@ -8,20 +6,18 @@ from hypothesis import assume, given, strategies as st
 from webapp.memories.rules.evidence import find_quote, has_substance
 from webapp.text.provenance import spans_of_others
 
-CASES = json.loads(Path(__file__).with_name("evidence.json").read_text(encoding="utf-8"))
-
 VOCABULARY = ["I", "prefer", "naïve", "İstanbul", "Straße", "ﬁn", "我喜欢茶", "한국어", "🎉", "👩‍👩‍👧", "don’t", "42"]
 WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=8)
 
 
-@pytest.mark.parametrize(("quote", "message", "found"), CASES["verbatim_quotes_are_found_where_they_stand"])
+@pytest.mark.cases("quote", "message", "found")
 def test_verbatim_quotes_are_found_where_they_stand(quote, message, found):
     span = find_quote(quote, message)
     assert span is not None
     assert message[span.start : span.end] == found
 
 
-@pytest.mark.parametrize(("quote", "message"), CASES["what_the_user_did_not_say_is_not_found"])
+@pytest.mark.cases("quote", "message")
 def test_what_the_user_did_not_say_is_not_found(quote, message):
     assert find_quote(quote, message) is None
 
@@ -58,7 +54,7 @@ def test_foreign_words_are_never_found(quote, message):
     assert find_quote(quote, message) is None
 
 
-@pytest.mark.parametrize(("quote", "message", "enough"), CASES["substance"])
+@pytest.mark.cases("quote", "message", "enough")
 def test_substance(quote, message, enough):
     assert has_substance(quote, message) is enough
 

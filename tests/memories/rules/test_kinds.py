@@ -1,8 +1,5 @@
 """The kinds of memory, which stand in one place."""
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given, strategies as st
 from pydantic import BaseModel
@@ -42,10 +39,7 @@ def test_each_is_called_something_in_every_language():
             assert all(known.get(kind.label).string for kind in MemoryType), code
 
 
-CASES = json.loads(Path(__file__).with_name("keys.json").read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize(("raw", "category", "expected"), CASES["fact_keys"])
+@pytest.mark.cases("raw", "category", "expected")
 def test_fact_keys(raw, category, expected):
     assert canonical_fact_key(raw, category) == expected
 

@@ -1,15 +1,12 @@
 """Names in memories: in scripts with capitals and without, and what only looks like a name."""
 
-import json
 import random
-from pathlib import Path
 
 import pytest
 
 from webapp.memories.rules.capitals import capital_runs, count_small, parts_of
 from webapp.memories.rules.mentions import Note, names_of
 
-CASES = json.loads(Path(__file__).with_name("mentions.json").read_text("utf-8"))
 CALENDAR = frozenset({"may", "june", "thursday", "sunday"})
 
 
@@ -19,7 +16,7 @@ def name_counts(*texts: str, things: bool = False) -> dict[str, int]:
     return {name.label: len(name.memory_ids) for name in names_of(notes, CALENDAR)}
 
 
-@pytest.mark.parametrize(("text", "names"), CASES)
+@pytest.mark.cases("text", "names")
 def test_names_are_capitals_within_sentences(text, names):
     assert sorted(name_counts(text)) == names
 

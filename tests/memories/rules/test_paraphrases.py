@@ -8,17 +8,7 @@ from webapp.memories.rules.paraphrases import NOTHING_LEFT, ForgottenStatements,
 WALNUTS = ForgottenStatements(["Allergic to walnuts.", "I'm allergic to walnuts"])
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Allergic to walnuts.",
-        "A severe walnut allergy: Robin is ALLERGIC.",
-        "Walnuts? Allergic, they said!",
-        "Allergy to walnuts",
-        "They have a walnut allergy.",
-        "Allergisch? No: allergic (walnut).",
-    ],
-)
+@pytest.mark.cases("sentence")
 def test_in_other_words_it_is_still_retold(sentence):
     assert WALNUTS.is_repeated_in(sentence)
 
@@ -28,15 +18,7 @@ def test_what_shares_a_word_is_not(sentence):
     assert not WALNUTS.is_repeated_in(sentence)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "is_retold"),
-    [
-        ("Careful: walnuts are off the table for Ylva.", True),
-        ("Ylva eats soup.", False),
-        ("Walnuts grow on trees.", False),
-        ("One must never eat in bed.", False),
-    ],
-)
+@pytest.mark.cases("sentence", "is_retold")
 def test_names_and_the_longest_other_word_make_up_a_statement(sentence, is_retold):
     """A member's assistant had put it in words of its own, and that stayed when the fact was withdrawn."""
     assert ForgottenStatements(["Ylva must never eat walnuts"]).is_repeated_in(sentence) is is_retold

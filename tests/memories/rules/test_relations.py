@@ -1,18 +1,11 @@
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from webapp.memories.rules.relations import cosine, is_same, may_be_same
 
-CASES = json.loads(Path(__file__).with_name("relations.json").read_text(encoding="utf-8"))
 
-
-@pytest.mark.parametrize(
-    ("left", "right", "similarity", "same"), CASES["near_vectors_make_one_statement_only_of_the_same_words"]
-)
+@pytest.mark.cases("left", "right", "similarity", "same")
 def test_near_vectors_make_one_statement_only_of_the_same_words(left, right, similarity, same):
     assert is_same(left, right, similarity) is same
     assert is_same(right, left, similarity) is same
