@@ -17,7 +17,7 @@ from webapp.memories.portrait.subjects import Members, Person
 from webapp.memories.review.proposals import archive_expired
 from webapp.memories.store import tombstones
 from webapp.prompts import service as prompts
-from webapp.providers.catalogue import has_worker
+from webapp.providers.catalogue import has_background_model
 from webapp.schedules import runs
 from webapp.summaries import overviews, service as summaries
 from webapp.transfer import import_learning
@@ -61,11 +61,11 @@ def examine_model(model: str) -> bool:
 def request_tidying() -> int:
     """Archive what waited too long, and queue tidying and portraits where memories changed; return how many people."""
     archive_expired(now())
-    people = duplicates.recently_changed_users() if has_worker() else []
+    people = duplicates.recently_changed_users() if has_background_model() else []
     for user_id in people:
         enqueue("tidy", user_id=user_id)
         enqueue("portrait", user_id=user_id)
-    for space_id in spaces_to_portray() if has_worker() else ():
+    for space_id in spaces_to_portray() if has_background_model() else ():
         enqueue("portrait", space_id=space_id)
     return len(people)
 
@@ -99,7 +99,7 @@ def summarise(conversation_id: int) -> dict[str, int] | None:
 @job("overviews")
 def request_overviews() -> int:
     """Queue the overviews that are due, for everybody; returns the number of conversations."""
-    owed = overviews.conversations_awaiting_overview() if has_worker() else []
+    owed = overviews.conversations_awaiting_overview() if has_background_model() else []
     for conversation_id in owed:
         enqueue("overview", conversation_id=conversation_id)
     return len(owed)
@@ -116,7 +116,7 @@ def request_digests(
     user_id: int | None = None, only_needing: bool = True, include_empty: bool = False, clamp: int = -1
 ) -> dict[str, list[int] | list[str]]:
     """Queue the digests that are needed: for everybody, as every night, or for one user."""
-    if not has_worker():
+    if not has_background_model():
         return {"conversation_ids": [], "job_ids": []}
     return digests.queue_digests(user_id, only_needing=only_needing, include_empty=include_empty, clamp=clamp)
 

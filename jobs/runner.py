@@ -26,7 +26,7 @@ from webapp.db.failures import database_is_away, disk_takes_nothing
 from webapp.errors import Unavailable, reason
 from webapp.extensions import redis
 from webapp.llm.errors import InterruptedAnswer, ModelError, ModelUnavailable, NoModel, RateLimited
-from webapp.providers.priority import GaveWay
+from webapp.providers.priority import JobPreempted
 from webapp.telemetry import logs, tracing
 from webapp.telemetry.metrics import JOB, QUEUE_WAIT, recorder
 
@@ -136,7 +136,7 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_jo
         _settle(client, run)
         outcome = "done"
         return result
-    except GaveWay:  # neither done nor failed: it goes back to its queue, as the job that it is
+    except JobPreempted:  # neither done nor failed: it goes back to its queue, as the job that it is
         db.session.rollback()
         job_specs.note_return(client, job_specs.JobRequest(name, ids).key, rq_job)
         outcome = "again"

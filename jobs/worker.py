@@ -32,7 +32,7 @@ from webapp.config import exit_on_config_error
 from webapp.extensions import app_settings, make_redis
 from webapp.llm.sdk import warm_up
 from webapp.llm.settings import ModelSettings
-from webapp.providers.grades import worker
+from webapp.providers.grades import background_model
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ def work(app: Flask, names: Sequence[Queue], with_schedule: bool = False) -> Non
 def _server_at_work() -> ModelSettings:
     """Return the server that does background work; the environment's while the database does not say."""
     with suppress(SQLAlchemyError):
-        return worker().settings
+        return background_model().settings
     return app_settings().model
 
 

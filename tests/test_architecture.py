@@ -264,7 +264,7 @@ def test_every_job_has_a_function_and_limits(name):
 
 
 def test_addresses_of_the_site_are_made_in_one_place():
-    """By `webapp.http.views.absolute`, from SITE_URL: the host of a request is whatever its sender wrote there."""
+    """By `webapp.http.views.absolute_url`, from SITE_URL: the host of a request is whatever its sender wrote there."""
     made = re.compile(r"request\.(host_url|url_root|root_url|base_url|url)\b|_external")
     files = [*(ROOT / "webapp").rglob("*.py"), *(ROOT / "templates").rglob("*.html")]
     assert [str(file.relative_to(ROOT)) for file in files if made.search(file.read_text())] == ["webapp/http/views.py"]

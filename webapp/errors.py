@@ -53,7 +53,7 @@ class Forbidden(DomainError):
 
 
 class NotFound(DomainError):
-    """It does not exist, or belongs to somebody else: the two are not distinguished."""
+    """Something that does not exist or belongs to somebody else; a caller cannot tell which."""
 
     status, title = 404, N_("Not found")
 

@@ -73,7 +73,9 @@ def test_a_message_waits_with_its_marks_which_what_was_pasted_keeps_in_a_draft(a
     field.click()
     page.keyboard.press("End")
     page.keyboard.type("?")
-    page.get_by_role("button", name="Send").click()
+    (button := page.get_by_role("button", name="Send")).hover()
+    expect(button).to_have_css("color", "rgb(255, 253, 249)")  # as if it could not be pressed, it would be grey
+    button.click()
     expect(replies(page)).to_have_count(3)
     assert _pasted_texts(app) == ["I am Ann.", "I live in Leeds."]
     send(page, "And this I typed myself.")

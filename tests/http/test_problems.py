@@ -23,7 +23,7 @@ from webapp.conversations import lists
 from webapp.db.base import db
 from webapp.db.failures import database_is_away, database_is_full
 from webapp.errors import Conflict, Invalid, TooLarge, TooMany, Unavailable
-from webapp.http.problems import MAX_ERRORS, nearest_page, present
+from webapp.http.problems import MAX_ERRORS, error_response, nearest_page
 from webapp.http.views import JSON_PREFIXES
 from webapp.providers.catalogue import catalogue
 
@@ -125,7 +125,7 @@ def test_a_fragment_goes_to_the_toasts(anonymous):
 
 def test_a_notice_says_what_is_wrong_with_a_field(app):
     with app.test_request_context("/memory", headers={"HX-Request": "true"}):
-        notice = present(422, "Not acceptable", "", errors=[{"loc": ["name"], "msg": "It is too long."}])
+        notice = error_response(422, "Not acceptable", "", errors=[{"loc": ["name"], "msg": "It is too long."}])
     assert "It is too long." in (text := notice.get_data(as_text=True)) and "Not acceptable" not in text
 
 

@@ -8,7 +8,7 @@ from flask import Flask
 
 from webapp.config import Settings
 from webapp.extensions import app_settings
-from webapp.http.views import absolute, wants_json, wants_partial
+from webapp.http.views import absolute_url, wants_json, wants_partial
 
 
 def test_programs_get_json(app):
@@ -66,7 +66,7 @@ def test_every_address_of_the_site_is_the_one_that_is_set(site, client, anonymou
 def test_an_absolute_url(app, settings, root, site, path, url):
     app_settings.put(app, settings.model_copy(update={"site_url": site}))
     with app.test_request_context("/", environ_overrides={"SCRIPT_NAME": root}):
-        assert absolute(path) == url
+        assert absolute_url(path) == url
     app_settings.put(app, settings)
 
 

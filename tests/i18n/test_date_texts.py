@@ -1,6 +1,6 @@
 """Dates in every language of the interface."""
 
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
@@ -53,8 +53,13 @@ def test_months_are_named_with_the_year_where_it_is_another(code, month, earlier
 
 
 def test_days_and_months_have_names_in_every_language():
-    for code in LANGUAGES:
-        assert len(date_texts.day_and_month_names(code)) >= 19
+    assert all(len(date_texts.day_and_month_names(code)) >= 19 for code in LANGUAGES)
     assert {"May", "Sunday"} <= date_texts.day_and_month_names("en")
     assert {"März", "Sonntag"} <= date_texts.day_and_month_names("de")
     assert {"مارس", "الأحد"} <= date_texts.day_and_month_names("ar")
+
+
+def test_a_moment_has_the_day_of_its_time_zone():
+    moment = datetime(2026, 5, 31, 23, tzinfo=UTC)
+    there = moment.astimezone(timezone(timedelta(hours=2)))
+    assert [date_texts.full_date(at, "en") for at in (moment, there)] == ["31 May 2026", "1 June 2026"]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from testkit.processes import wait_until
-from webapp.llm.embedding_server import AFTER_PASSAGES, AFTER_QUERIES, BATCH, EmbeddingServer, Turns
+from webapp.llm.embedding_server import AFTER_PASSAGES, AFTER_QUERIES, BATCH, EmbeddingServer, PriorityLock
 from webapp.llm.encoders import LocalEmbedder
 from webapp.llm.errors import ModelError, ModelSilent
 from webapp.llm.packaged_models import SharedEmbedder, packaged_embedder
@@ -120,7 +120,7 @@ def test_it_takes_the_place_of_no_file(tmp_path):
 
 
 def test_a_question_goes_before_the_rest_of_a_document():
-    turns, order = Turns(), []
+    turns, order = PriorityLock(), []
 
     def take(name: str, *, query: bool) -> None:
         with turns.hold(query=query):

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from markdown_it import MarkdownIt
 
 from webapp.llm.events import Event, Finish, ReasoningDelta, StreamDecoder, TextDelta
-from webapp.llm.markdown_state import Place
+from webapp.llm.markdown_state import MarkdownState
 from webapp.llm.reply_markup import ReplyMarkup
 
 
@@ -106,7 +106,7 @@ def mark_place(text: str) -> str:
 @given(st.lists(LINES, max_size=6), BEGINNINGS, st.integers(1, 9))
 def test_what_is_code_or_quoted_for_the_reader_is_so_here(lines, beginning, size):
     text = "\n".join([*lines, beginning])
-    place = Place()
+    place = MarkdownState()
     for at in range(0, len(text), size):
         place = place.advance(text[at : at + size])
     here = "code" if place.in_code else "quote" if place.in_quote else "text"

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from tests.support.attacks import ATTACKS
 from webapp.markdown import StreamRenderer, html_tags, render, render_stored
-from webapp.markdown.rendering import MAX_CACHED_LENGTH, without_markup
+from webapp.markdown.rendering import MAX_CACHED_LENGTH, strip_markdown
 
 CASES = json.loads(Path(__file__).with_name("rendering.json").read_text(encoding="utf-8"))
 
@@ -29,7 +29,7 @@ def test_dialect(source, html):
 
 @pytest.mark.parametrize(("text", "read"), CASES["test_a_text_reads_without_its_markup"])
 def test_a_text_reads_without_its_markup(text, read):
-    assert without_markup(text) == read
+    assert strip_markdown(text) == read
 
 
 @pytest.mark.parametrize(("text", "search"), [("<sub>" * 900, "_last_closing_tags"), ("<details>\n" * 900, "_blocks")])

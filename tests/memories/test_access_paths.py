@@ -98,7 +98,7 @@ def test_an_extraction_keeps_others_from_writing_only_while_it_writes(app, user,
 
 def test_memory_that_changed_since_is_looked_through_again(app, client, user, talk, model, monkeypatch):
     scans: list[int] = []
-    nearest, similar = writing.nearest, extraction.find_similar
+    nearest, similar = writing.find_nearest, extraction.find_similar
 
     def count_call(*given: Any) -> dict[int, float]:
         scans.append(1)
@@ -110,7 +110,7 @@ def test_memory_that_changed_since_is_looked_through_again(app, client, user, ta
         client.post("/api/memories", json={"memory_type": "fact", "content": "Has a parrot that is called Coco."})
         return found
 
-    monkeypatch.setattr(writing, "nearest", count_call)
+    monkeypatch.setattr(writing, "find_nearest", count_call)
     answers(model, PET, times=None)
     make_memories(app, talk)
     undisturbed = len(scans)
@@ -127,7 +127,9 @@ def test_what_an_import_brought_is_compared_before_anything_is_written(app, user
     with app.app_context():
         step = past_conversations.ask_about(talk, 0)
         assert step is not None
-        monkeypatch.setattr(writing, "nearest", lambda *_given: pytest.fail("scanned in a transaction that writes"))
+        monkeypatch.setattr(
+            writing, "find_nearest", lambda *_given: pytest.fail("scanned in a transaction that writes")
+        )
         with write_transaction():
             assert past_conversations.write(step).counts["in_review"] == 1
 

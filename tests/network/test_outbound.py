@@ -92,6 +92,8 @@ def test_an_address_within_is_completed_with_http_and_another_with_https(host):
         "https://hooks.example:0/",
         "https://hooks.example:99999/",
         "https://hooks.example/a b",
+        "https://hooks.example\\@evil.example/",
+        "javascript:alert(1)",
         "https://hooks.example/\r\nX: y",
         "https://[::1/",
         "http://xn--\u20ac.example/" + "\u0000",
@@ -169,8 +171,8 @@ def test_a_redirect_is_an_answer(serve):
 
 def test_too_much_is_cut_off(serve):
     with pytest.raises(RequestFailed, match="more than 99 bytes"):
-        http_client.request("GET", serve(fine).url, allowed=HERE, most=99)
-    assert len(http_client.request("GET", serve(fine).url, allowed=HERE, most=100).body) == 100
+        http_client.request("GET", serve(fine).url, allowed=HERE, max_bytes=99)
+    assert len(http_client.request("GET", serve(fine).url, allowed=HERE, max_bytes=100).body) == 100
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])

@@ -18,8 +18,9 @@ from tests.tools.conftest import site  # noqa: F401 - a fixture
 from tests.tools.servers import Asked
 from webapp.extensions import app_settings
 from webapp.llm.settings import ModelSettings
+from webapp.network.outbound import NO_TLS
 from webapp.providers import connection_check
-from webapp.providers.catalogue import catalogue, has_worker
+from webapp.providers.catalogue import catalogue, has_background_model
 from webapp.providers.connection_check import NO_PICTURES, NO_SERVER, NOT_OPENAI, probe
 from webapp.providers.server_models import PROVIDERS
 
@@ -118,9 +119,8 @@ def test_another_connection_leaves_the_default_alone_unless_told(tour, server, a
 def test_a_wrong_key_is_said_beside_it_and_nothing_is_stored(tour, server, admin, boss, api):
     server.refuses_key = True
     refused = post_form(admin, NEW, page=NEW, provider="openai", api_key=KEY)
-    assert refused.status_code == 422
     assert re.search(r'id="api_key-error">.*did not accept the key', refused.text, re.DOTALL)
-    assert KEY not in refused.text and "The key you entered is kept" in refused.text
+    assert refused.status_code == 422 and KEY not in refused.text and "The key you entered is kept" in refused.text
     assert connections(api, boss) == []
     server.refuses_key = False
     form = {"provider": "openai", "sealed": hidden(refused.text)["sealed"]}
@@ -131,8 +131,7 @@ def test_a_server_that_is_not_there_keeps_what_was_typed(tour, admin, boss, api)
     address = f"http://127.0.0.1:{free_port()}/v1"
     form = {"provider": "another", "name": "Box", "base_url": address, "headers": "X-Team: bees"}
     away = admin.post(NEW, data=form | {"csrf_token": csrf_token(admin.get(NEW).text)})
-    assert away.status_code == 422
-    assert "Nothing is answering at this address" in away.text
+    assert away.status_code == 422 and "Nothing is answering at this address" in away.text
     assert all(f'value="{text}"' in away.text for text in ("Box", address)) and "X-Team: bees" in away.text
     for wrong in ({"name": "Box"}, {}, *({"base_url": url} for url in ("ftp://x", "http://[", "box:x"))):
         assert post_form(admin, NEW, page=NEW, provider="another", **wrong).status_code == 422
@@ -232,12 +231,12 @@ def test_loading_a_model_does_not_count_as_reading(tour, server, boss, api):
 
 def test_a_model_for_background_work_alone_does_it(tour, model_server, boss, api, app):
     with app.app_context():
-        assert not has_worker()
+        assert not has_background_model()
     body = {"name": "Clerk", "base_url": model_server.base_url, "models": [], "background_model": "test-background"}
     assert api(boss).post("/api/connections", json=body).status_code == 201
     catalogue.forget()
     with app.app_context():
-        assert has_worker()
+        assert has_background_model()
 
 
 def test_who_may_use_no_model_is_offered_what_the_tour_can_do(tour, server, boss, api, login, user):
@@ -269,6 +268,7 @@ def test_each_fault_has_its_words(site):  # noqa: F811 - the fixture
     site.answer = answer
     for place in ("page", "other", "nowhere"):
         assert error(f"{site.url}/{place}") == NOT_OPENAI, place
+    assert error(site.url.replace("http:", "https:")) == NO_TLS
     assert error(f"{site.url}/auth") == "The server did not accept the key. Check the key and what it may be used for."
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -255,11 +255,12 @@ def test_admins_connect_and_offer_on_their_pages(app, model_server, client, admi
     parameters = connection["models"][0]["parameters"]
     assert (parameters["reasoning_effort"], parameters["temperature"]) == ("low", None)
     typed = {"model": ["fresh", "more"], "label:fresh": "Fresher", "input:fresh": "a lot"}
+    twice = typed | {"input:fresh": "2", "model": ["fresh", "more", "more"]}
     stale = typed | {"input:fresh": "2", "version": "of another tab"}
-    for form, status in ((typed, 422), (stale, 409)):  # nothing that was typed is lost
-        refused = post_form(admin_browser, f"{place}/offers", page=place, **form)
+    for form, status, why in ((typed, 422, "Numbers"), (twice, 422, "The list names a model twice."), (stale, 409, "")):
+        refused = post_form(admin_browser, f"{place}/offers", page=place, **form)  # nothing that was typed is lost
         kept = [f'value="{text}"' in refused.text for text in ("Fresher", form["input:fresh"], "more")]
-        assert refused.status_code == status and all(kept), kept
+        assert refused.status_code == status and why in refused.text and all(kept), kept
     ours = {"name": "Ours", "base_url": model_server.base_url}
     refused = post_form(admin_browser, place, page=place, **ours, version="of another tab")
     assert refused.status_code == 409 and 'value="Ours"' in refused.text and "changed elsewhere" in refused.text

@@ -11,7 +11,7 @@ from testkit.people import ApiClient, post_form
 from tests.support.grades import grades_put_back
 from webapp.background import job_specs
 from webapp.db.base import db, write_transaction
-from webapp.providers.catalogue import HOME_ID, catalogue
+from webapp.providers.catalogue import ENVIRONMENT_MODEL, catalogue
 from webapp.providers.grades import key_of, models_to_examine, target_of
 from webapp.providers.models import MemoryGrade
 
@@ -44,7 +44,7 @@ def test_admins_see_what_each_model_reached(app, admin, client, model):
     give(app, f"{number}/good", GOOD)
     give(app, f"{number}/weak", WEAK)
     found = list_grades(admin)
-    assert found[HOME_ID]["policy"] == "trusted"
+    assert found[ENVIRONMENT_MODEL]["policy"] == "trusted"
     good = found[f"{number}/good"]
     assert (good["recall"], good["false_share"], good["policy"]) == (0.94, 0.025, "trusted") and good["examined_at"]
     assert found[f"{number}/weak"]["policy"] == "own_words"
@@ -77,7 +77,7 @@ def test_the_pages_say_it_in_words_and_have_the_button(app, admin, model, login)
     answer = post_form(browser, "/admin/models/exam", place, model=f"{number}/new/one")
     assert answer.status_code == 303 and answer.location == place
     assert "The exam has begun." in browser.get(place).text
-    assert post_form(browser, "/admin/models/exam", place, model=HOME_ID).location == "/admin/models"
+    assert post_form(browser, "/admin/models/exam", place, model=ENVIRONMENT_MODEL).location == "/admin/models"
     assert post_form(browser, "/admin/models/exam", place, model="nobody").status_code == 404
 
 
@@ -91,7 +91,7 @@ def test_another_model_or_another_server_for_the_background_owes_an_exam(app, ad
             catalogue.forget()
             return models_to_examine()
 
-    give(app, HOME_ID, GOOD)
+    give(app, ENVIRONMENT_MODEL, GOOD)
     assert due_models() == []
     number = connect(admin, model, background_model="small")
     assert due_models() == [f"{number}/small"]

@@ -80,7 +80,7 @@ def test_a_call_goes_on_where_nothing_is_gained_and_after_half_an_hour(app, mode
     assert begun_during(app, model, talk, run_jobs)[0] == ["complete"]
 
 
-@pytest.mark.parametrize(("error", "left"), [(MalformedOutput("?"), 0), (priority.GaveWay(), 1)])
+@pytest.mark.parametrize(("error", "left"), [(MalformedOutput("?"), 0), (priority.JobPreempted(), 1)])
 def test_a_call_that_ran_to_its_end_begins_the_half_hour_again_even_if_it_failed(app, monkeypatch, error, left):
     server, store = ModelSettings(base_url="http://127.0.0.1:9/v1"), app.extensions["redis"]
     monkeypatch.setattr(priority, "get_current_job", lambda: True)

@@ -79,7 +79,8 @@ def test_a_reply_that_ends_while_the_embedder_works_is_indexed(due, user, monkey
 
 def test_a_long_backlog_is_done_in_runs_that_let_others_in_between(due, user, monkeypatch):
     monkeypatch.setattr(time_slices, "MANY", 10)
-    due([("user", f"I paint boat {number}") for number in range(40)])
+    for lines in ([("user", f"I paint boat {number}") for number in range(20)], *[BOATS] * 10):
+        due(lines)
     monkeypatch.setattr(vector_jobs, "embedder", lambda: Slow([]))
     monkeypatch.setattr(time_slices, "SECONDS", 0)
     made = []

@@ -205,7 +205,7 @@ def test_a_file_is_imported_and_exported_on_the_page(client, browser):
         file = {"file": (BytesIO(text.encode()), "prompts.json"), "csrf_token": token}
         return browser.post("/prompts/import", data=file, content_type="multipart/form-data")
 
-    assert "not JSON" in take_in("{").text
+    assert "not JSON" in take_in("{").text and "The prompts are more than 500." in take_in(json.dumps([{}] * 501)).text
     assert take_in(json.dumps([{"command": "/a", "title": "A", "content": "B"}])).status_code == 303
     mixed = take_in(json.dumps([{"name": "C", "content": "D"}, {"name": "Empty"}]))
     assert "It has no text." in mixed.text

@@ -12,8 +12,8 @@ from webapp.summaries.prompt import (
     LegacySummary,
     answer_tokens,
     build_messages,
+    names_and_numbers,
     parse_cut_off,
-    particulars,
     restore_details,
     tidy,
 )
@@ -96,7 +96,7 @@ def test_the_limit_holds_and_the_summary_stays(summary, said, limit):
 
 
 def test_a_capital_at_the_beginning_is_no_name():
-    assert set(particulars("Tomorrow I meet Ada at 10:30. Nice weather!")) == {"Ada", "10:30"}
+    assert set(names_and_numbers("Tomorrow I meet Ada at 10:30. Nice weather!")) == {"Ada", "10:30"}
 
 
 @pytest.mark.parametrize(

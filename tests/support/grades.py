@@ -8,7 +8,7 @@ from sqlalchemy import delete
 
 from webapp.db.base import db, write_transaction
 from webapp.extensions import app_settings
-from webapp.providers.catalogue import HOME_ID
+from webapp.providers.catalogue import ENVIRONMENT_MODEL
 from webapp.providers.grades import key_at, key_of, target_of
 from webapp.providers.models import MemoryGrade
 
@@ -17,7 +17,7 @@ def grade_model(recall: float) -> None:
     """Give the models of the settings a grade, as if they had been examined."""
     with write_transaction():
         home = app_settings().model
-        for key in {key_of(target_of(HOME_ID)), key_at(home.base_url, home.chat_model)}:
+        for key in {key_of(target_of(ENVIRONMENT_MODEL)), key_at(home.base_url, home.chat_model)}:
             grade = MemoryGrade(model_key=key, recall=recall, key_share=recall, false_share=0.0, cases=40)
             db.session.merge(grade)
 

@@ -42,7 +42,7 @@ def _error_texts(place: str) -> list[str]:
     """Samples of the texts with which a module says that something failed."""
     tree = ast.parse((ROOT / "webapp" / "tools" / place).read_text())
     raised = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)]
-    calls = [call for call in raised if ast.unparse(call.func) in ("ToolFailed", "UrlRejected")]
+    calls = [call for call in raised if ast.unparse(call.func) == "ToolFailed"]
     texts = [eval(ast.unparse(_sample(call.args[0])), {}) for call in calls]  # noqa: S307 - our own sources
     return [text for text in texts if text != "7"]
 

@@ -22,7 +22,7 @@ from webapp.conversations.tool_records import arguments_line, outside_texts, sou
 from webapp.db.base import add_row, db, write_transaction
 from webapp.providers.catalogue import catalogue
 from webapp.providers.models import ModelConnection, ModelOffer
-from webapp.tools.calls import storable
+from webapp.tools.calls import clean_record
 from webapp.tools.registry import BUILT_IN
 
 HELLO = "^(?!memory_operations|conversation_title|# |User:)"
@@ -190,7 +190,7 @@ def test_the_page_shows_what_was_used(client, user, login, model):
     ],
 )
 def test_a_record_can_be_stored_whatever_a_tool_or_a_model_says(said, kept):
-    assert storable({"output": {"text": said}, "n": [said]}) == {"output": {"text": kept}, "n": [kept]}
+    assert clean_record({"output": {"text": said}, "n": [said]}) == {"output": {"text": kept}, "n": [kept]}
 
 
 CALLS = [

@@ -178,12 +178,12 @@ def test_a_redirect_is_checked_and_the_checked_address_is_connected_to(client, m
     calls(model, ("read_page", {"url": url}))
     assert "inside the network" in ask(client, f"Read {url}")["tool_calls"][0]["output"]["detail"]
     assert [item.path for item in searxng.asked] == ["/a", "/a"]
-    searxng.answer = lambda asked: (302, {"Location": asked.path}, b"")
+    searxng.answer = lambda asked: (302, {"Location": f"{asked.path}#part"}, b"")
     calls(model, ("read_page", {"url": url}))
     assert "redirects too many times" in ask(client, f"Read {url}")["tool_calls"][0]["output"]["detail"]
     searxng.answer = lambda asked: (302, {"Location": "http://[::1"}, b"")
     calls(model, ("read_page", {"url": url}))
-    assert "not a web address" in ask(client, f"Read {url}")["tool_calls"][0]["output"]["detail"]
+    assert "not an address" in ask(client, f"Read {url}")["tool_calls"][0]["output"]["detail"]
 
 
 def _drip() -> Iterator[bytes]:

@@ -112,7 +112,7 @@ def test_a_cap_pauses_and_more_goes_on_where_it_was(app, client, model, run_jobs
 
 
 def test_without_a_model_nothing_is_offered_that_takes_one(user, login, import_id, monkeypatch):
-    monkeypatch.setattr(pages, "has_worker", lambda: False)
+    monkeypatch.setattr(pages, "has_background_model", lambda: False)
     page = login(user).get(f"/imports/{import_id}").text
     assert "No language model is connected." in page and "Learn from them" not in page
 

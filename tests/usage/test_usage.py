@@ -244,7 +244,7 @@ def test_pages_and_table(app, client, user, browser, admin_browser):
 def test_background_work_has_the_price_of_the_model_that_did_it(
     app, client, api, make_user, model, run_jobs, monkeypatch
 ):
-    monkeypatch.setattr(catalogue, "environment_wins", lambda _settings: False)
+    monkeypatch.setattr(catalogue, "environment_sets_models", lambda _settings: False)
     catalogue.catalogue.forget()
     offer = {"model": "other-chat", "is_default": True, "input_price": 1e6, "output_price": 0.0}
     body = {"name": "Other", "base_url": f"{model.base_url}/", "api_key": "sk-other", "models": [offer]}

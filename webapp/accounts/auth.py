@@ -40,7 +40,7 @@ from webapp.db.failures import database_is_away
 from webapp.errors import OUTDATED_PAGE, Forbidden, NotFound, Unauthenticated
 from webapp.extensions import app_settings, csrf, login
 from webapp.http.views import (
-    bearer,
+    bearer_token,
     check_ids,
     check_json_request,
     is_for_programs,
@@ -175,7 +175,7 @@ def _refusal(access: str, identity: Identity | None, *, services: bool) -> Respo
     if access == "public":
         return None
     if identity is None:
-        if bearer() is not None:
+        if bearer_token() is not None:
             if not is_for_programs():
                 raise Forbidden(BROWSER_ONLY)
             raise Unauthenticated("The token is unknown, expired or revoked.")
@@ -240,7 +240,7 @@ def _check_csrf(identity: Identity | None) -> None:
 
 def _from_session(secret: str) -> Identity | None:
     """Return the session's user, unless it has ended, the account is not active or its credentials have changed."""
-    if bearer() is not None:
+    if bearer_token() is not None:
         return None  # a caller who sends a token means the token
     session = sessions.find(str(secret))
     if session is None:
@@ -261,7 +261,7 @@ def _from_session(secret: str) -> Identity | None:
 
 def _from_token(_request: Request) -> Identity | None:
     """Return the owner of the token in a request to the API; pages do not accept tokens."""
-    secret = bearer() if is_for_programs() else None
+    secret = bearer_token() if is_for_programs() else None
     row = tokens.find_by_secret(secret) if secret else None
     if row is None:
         return None

@@ -17,7 +17,7 @@ from webapp.accounts.site import has_users, registration_is_open
 from webapp.config import ConfigError, Settings
 from webapp.db.base import db
 from webapp.errors import Forbidden, Invalid, NotFound, TooMany
-from webapp.http.forms import on_form, read_form, sentences
+from webapp.http.forms import read_form, redisplay_form, sentences
 from webapp.http.validation import Input
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.request_language import gettext as _
@@ -68,7 +68,7 @@ def _show_expired_link(error: InvalidLink) -> ViewResult:
 
 @blueprint.post("/register/mail")
 @public
-@on_form(lambda errors: _mail_form("register_mail", errors), ACCOUNT_LABELS, otherwise="email")
+@redisplay_form(lambda errors: _mail_form("register_mail", errors), ACCOUNT_LABELS, otherwise="email")
 def ask_to_join() -> ViewResult:
     """Send the address a link for a new account, or a note that it has one; the response is the same."""
     auth.count_attempt("mail", request.form.get("email", ""))
@@ -88,7 +88,7 @@ def forgot_password() -> ViewResult:
 
 @blueprint.post("/forgot-password")
 @public
-@on_form(lambda errors: _mail_form("forgot", errors), ACCOUNT_LABELS, otherwise="email")
+@redisplay_form(lambda errors: _mail_form("forgot", errors), ACCOUNT_LABELS, otherwise="email")
 def ask_for_reset() -> ViewResult:
     """Send a link if there is such an account; the answer is the same if there is none."""
     auth.count_attempt("mail", request.form.get("email", ""))
@@ -106,7 +106,7 @@ def join() -> ViewResult:
 
 @blueprint.post("/join")
 @public
-@on_form(lambda errors: _choose(JOIN, errors), ACCOUNT_LABELS, otherwise="password")
+@redisplay_form(lambda errors: _choose(JOIN, errors), ACCOUNT_LABELS, otherwise="password")
 def make_account() -> ViewResult:
     auth.count_attempt("link", "")
     choice = _choice(JOIN)
@@ -125,7 +125,7 @@ def reset_form() -> ViewResult:
 
 @blueprint.post("/reset-password")
 @public
-@on_form(lambda errors: _choose(RESET, errors), ACCOUNT_LABELS, otherwise="password")
+@redisplay_form(lambda errors: _choose(RESET, errors), ACCOUNT_LABELS, otherwise="password")
 def reset() -> ViewResult:
     """Set the password and end other access, except for what was unticked; the user then signs in."""
     auth.count_attempt("link", "")
@@ -146,7 +146,7 @@ def verify_form() -> ViewResult:
 
 @blueprint.post("/verify-email")
 @public
-@on_form(lambda errors: _choose(VERIFY, errors), {}, otherwise="token")
+@redisplay_form(lambda errors: _choose(VERIFY, errors), {}, otherwise="token")
 def verify() -> ViewResult:
     auth.count_attempt("link", "")
     mails.verify(_token())

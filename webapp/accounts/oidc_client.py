@@ -40,7 +40,7 @@ class _Transport(HTTPAdapter):
                 body=body.encode() if isinstance(body, str) else body,
                 headers=headers | {"Accept-Encoding": "identity"},
                 seconds=SECONDS,
-                most=MAX_BYTES,
+                max_bytes=MAX_BYTES,
                 allowed=None,
             )
         except (RequestFailed, RequestRefused) as error:

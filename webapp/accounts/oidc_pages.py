@@ -15,7 +15,7 @@ from webapp.config import ConfigError, Settings
 from webapp.db.base import db
 from webapp.errors import Forbidden, Unavailable, reason, require
 from webapp.extensions import app_settings
-from webapp.http.views import PageBlueprint, ViewResult, absolute
+from webapp.http.views import PageBlueprint, ViewResult, absolute_url
 from webapp.i18n.request_language import gettext as _
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ def begin() -> ViewResult:
     next_url = auth.safe_next(request.args.get("next"))
     db.session.rollback()  # no connection is held while the provider is contacted
     try:
-        answer: ViewResult = client.authorize_redirect(absolute(url_for(".callback")))
+        answer: ViewResult = client.authorize_redirect(absolute_url(url_for(".callback")))
     except Exception as error:
         raise _unreachable(error) from error
     session[NEXT] = next_url

@@ -13,7 +13,7 @@ from webapp.accounts.site import has_users, is_setup_token, needs_setup_token, r
 from webapp.db.base import db
 from webapp.errors import Forbidden, Invalid
 from webapp.extensions import app_settings, this_app
-from webapp.http.forms import on_form, read_form
+from webapp.http.forms import read_form, redisplay_form
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n import LANGUAGES, dates
 from webapp.i18n.marks import N_
@@ -71,7 +71,7 @@ def login() -> ViewResult:
 
 @blueprint.post("/login")
 @public
-@on_form(login_form, ACCOUNT_LABELS)
+@redisplay_form(login_form, ACCOUNT_LABELS)
 def sign_in() -> ViewResult:
     """Sign in and go where the visitor wanted to."""
     email = request.form.get("email", "")
@@ -92,7 +92,7 @@ def register() -> ViewResult:
 
 @blueprint.post("/register")
 @public
-@on_form(register_form, ACCOUNT_LABELS, otherwise="email")
+@redisplay_form(register_form, ACCOUNT_LABELS, otherwise="email")
 def make_account() -> ViewResult:
     """Create an account, sign in with it and go where the visitor wanted to."""
     auth.count_attempt("register", request.form.get("email", ""))

@@ -11,7 +11,7 @@ from webapp.accounts.passkeys import RelyingParty
 from webapp.accounts.password_check_pages import complete_sign_in
 from webapp.db.base import db
 from webapp.errors import Conflict
-from webapp.http.forms import on_form
+from webapp.http.forms import redisplay_form
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.request_language import gettext as _, translate
 
@@ -32,7 +32,7 @@ def options() -> ViewResult:
 
 @blueprint.post("/login/passkey")
 @public
-@on_form(lambda errors: _failure_page(errors[""]), {})
+@redisplay_form(lambda errors: _failure_page(errors[""]), {})
 def sign_in() -> ViewResult:
     """Sign in with what the browser signed; no second step is asked for, as the passkey is both."""
     auth.count_attempt("passkey", "")
@@ -57,7 +57,7 @@ def new() -> ViewResult:
 
 @blueprint.post("/settings/passkeys")
 @password_required
-@on_form(lambda errors: _new(errors[""]), {})
+@redisplay_form(lambda errors: _new(errors[""]), {})
 def add() -> ViewResult:
     """Keep the passkey the browser created."""
     challenge = str(session.pop(CHALLENGE, ""))

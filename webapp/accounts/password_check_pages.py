@@ -10,7 +10,7 @@ from webapp.accounts.models import User
 from webapp.accounts.schemas import PasswordChange
 from webapp.db.base import db
 from webapp.errors import NotFound, Unauthenticated
-from webapp.http.forms import on_form, read_form
+from webapp.http.forms import read_form, redisplay_form
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, pop_values, show_once
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -84,7 +84,7 @@ def code() -> ViewResult:
 
 @blueprint.post("/login/code")
 @public
-@on_form(_code_form, {}, otherwise="code")
+@redisplay_form(_code_form, {}, otherwise="code")
 def check_code() -> ViewResult:
     """Sign in with the current code or a recovery code."""
     user = _remembered_user(SECOND_STEP, SECOND_STEP_SECONDS)
@@ -105,7 +105,7 @@ def confirm() -> ViewResult:
 
 
 @blueprint.post("/confirm")
-@on_form(_confirm_form, PASSWORD_LABELS, otherwise="password")
+@redisplay_form(_confirm_form, PASSWORD_LABELS, otherwise="password")
 def prove() -> ViewResult:
     """Record that the password was given just now, and go back."""
     auth.prove_password(request.form.get("password", "")[:1_000])
@@ -127,7 +127,7 @@ def new_password() -> ViewResult:
 
 
 @blueprint.post("/new-password")
-@on_form(_new_password_form, PASSWORD_LABELS, otherwise="new_password")
+@redisplay_form(_new_password_form, PASSWORD_LABELS, otherwise="new_password")
 def set_new_password() -> ViewResult:
     """Set the new password; every other session ends."""
     auth.count_attempt("password", str(current_user_id()))
@@ -151,7 +151,7 @@ def start_two_step() -> ViewResult:
 
 @blueprint.post("/settings/two-step/confirm")
 @password_required
-@on_form(_two_step, N_({"code": "This"}), otherwise="code")
+@redisplay_form(_two_step, N_({"code": "This"}), otherwise="code")
 def confirm_two_step() -> ViewResult:
     """Turn on two-step sign-in, and end every other session; only the next page ever shows the recovery codes."""
     identity = auth.require_identity()

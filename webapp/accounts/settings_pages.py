@@ -16,9 +16,9 @@ from webapp.accounts.schemas import AccountChanges, NewToken, PasswordChange, Se
 from webapp.accounts.scopes import SCOPE_LABELS
 from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.http.forms import on_form, read_form, require_version, validate
+from webapp.http.forms import read_form, redisplay_form, require_version, validate
 from webapp.http.validation import PageQuery
-from webapp.http.views import ViewResult, absolute, commit_and_redirect, pop_values, show_once, wants_partial
+from webapp.http.views import ViewResult, absolute_url, commit_and_redirect, pop_values, show_once, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 
@@ -54,7 +54,7 @@ def settings() -> ViewResult:
 
 
 @blueprint.post("/settings/profile")
-@on_form(lambda errors: _general(errors, name=request.form.get("name", "")), PROFILE_LABELS, otherwise="name")
+@redisplay_form(lambda errors: _general(errors, name=request.form.get("name", "")), PROFILE_LABELS, otherwise="name")
 def profile() -> ViewResult:
     service.update_account(current_user_id(), AccountChanges(name=read_form(AccountChanges).name))
     return commit_and_redirect(url_for(".general"), _("Saved."))
@@ -92,7 +92,7 @@ def personalisation() -> ViewResult:
 
 
 @blueprint.post("/settings/personalisation")
-@on_form(_personalisation, INSTRUCTION_LABELS, otherwise="custom_instructions")
+@redisplay_form(_personalisation, INSTRUCTION_LABELS, otherwise="custom_instructions")
 def personalise() -> ViewResult:
     """Change the instructions and the switches."""
     require_version(_personal())
@@ -107,7 +107,7 @@ def security() -> ViewResult:
 
 
 @blueprint.post("/settings/password")
-@on_form(_security, PASSWORD_LABELS, otherwise="new_password")
+@redisplay_form(_security, PASSWORD_LABELS, otherwise="new_password")
 def password() -> ViewResult:
     """Change the password, and end other access that was ticked; every other session ends."""
     user_id = current_user_id()
@@ -139,7 +139,7 @@ def tokens_page() -> ViewResult:
 
 @blueprint.post("/settings/tokens")
 @password_required
-@on_form(_tokens, TOKEN_LABELS, otherwise="token_name")
+@redisplay_form(_tokens, TOKEN_LABELS, otherwise="token_name")
 def create_token() -> ViewResult:
     """Create an API token; the next page is the only one that ever shows it."""
     token, secret = tokens.create_token(current_user_id(), _new_token())
@@ -193,7 +193,7 @@ def _general(errors: dict[str, str] | None = None, *, name: str | None = None) -
     account = service.get_user(current_user_id())
     return render_template(
         "accounts/settings.html",
-        bookmark=f"javascript:location={json.dumps(absolute(url_for('conversations_pages.new')))}{BOOKMARK}",
+        bookmark=f"javascript:location={json.dumps(absolute_url(url_for('conversations_pages.new')))}{BOOKMARK}",
         errors=errors or {},
         name=account.name if name is None else name,
         verified=account.email_verified_at is not None,

@@ -57,7 +57,7 @@ GROUP, GROUPS = 4, 5
 
 
 def setup_token() -> str:
-    """Return the token that the first account takes from elsewhere than this machine: 100 bits, in groups to type."""
+    """Return the token required to set up the first account from another machine: 100 bits, in groups easy to type."""
     secret = str(current_app.config["SECRET_KEY"])
     letters = base64.b32encode(hmac.digest(secret.encode(), b"first account", "sha256")).decode().lower()
     return "-".join(letters[start : start + GROUP] for start in range(0, GROUP * GROUPS, GROUP))

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from webapp.accounts import groups, idempotency, service as accounts
 from webapp.accounts.models import UserGroup
 from webapp.db.base import after_commit
-from webapp.http.forms import first_sentence, on_form, read_form
+from webapp.http.forms import first_sentence, read_form, redisplay_form
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Changes, Id, Input, Instant, Line, Output, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
@@ -108,7 +108,7 @@ def index() -> ViewResult:
 
 
 @pages.post("")
-@on_form(_list, LABELS, otherwise="name")
+@redisplay_form(_list, LABELS, otherwise="name")
 def add() -> ViewResult:
     """Create a group."""
     row = groups.create_group(read_form(NewGroup).name)
@@ -122,7 +122,7 @@ def show(group_id: int) -> ViewResult:
 
 
 @pages.post("/<int:group_id>")
-@on_form(lambda errors, group_id: _page(group_id, error=first_sentence(errors.values())), LABELS)
+@redisplay_form(lambda errors, group_id: _page(group_id, error=first_sentence(errors.values())), LABELS)
 def change(group_id: int) -> ViewResult:
     """Rename a group, add or remove a member, or set its limits, depending on the form."""
     form = request.form

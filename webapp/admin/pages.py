@@ -13,7 +13,7 @@ from webapp.admin.health import concerns
 from webapp.db.base import now
 from webapp.errors import Invalid
 from webapp.extensions import redis
-from webapp.http.forms import on_form, read_form
+from webapp.http.forms import read_form, redisplay_form
 from webapp.http.validation import valid_fields
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, pop_values, show_once, wants_partial
 from webapp.i18n.marks import N_
@@ -78,7 +78,7 @@ def users() -> ViewResult:
 
 @blueprint.post("/admin/users")
 @password_required
-@on_form(
+@redisplay_form(
     lambda errors: _render_users(errors=errors, values=request.form),
     N_({"email": "The address", "name": "The name"}),
     otherwise="email",
@@ -121,7 +121,7 @@ def reset_password(user_id: int) -> ViewResult:
 
 @blueprint.post("/admin/users/<int:user_id>/delete")
 @password_required
-@on_form(
+@redisplay_form(
     lambda errors, user_id: _render_user(service.get_user(user_id), errors=errors, typed=request.form.get("email", "")),
     N_({"email": "What you typed"}),
     otherwise="email",

@@ -11,7 +11,7 @@ from webapp.db.base import db
 from webapp.digests.service import existing_conversation, log_read
 from webapp.errors import DomainError, Invalid, NotFound, require
 from webapp.extensions import app_settings
-from webapp.http.forms import on_form, read_form, sentences
+from webapp.http.forms import read_form, redisplay_form, sentences
 from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_
@@ -39,7 +39,7 @@ def editor(name: str) -> ViewResult:
 
 
 @blueprint.post("/<name>/versions")
-@on_form(
+@redisplay_form(
     lambda errors, name: _render(name, draft=_draft(), errors=errors),
     N_({"prompt_text": "The prompt", "note": "The note"}),
     otherwise="prompt_text",

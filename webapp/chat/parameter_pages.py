@@ -19,7 +19,7 @@ from webapp.i18n.request_language import gettext as _
 from webapp.llm.settings import Target
 from webapp.parameters import Parameters
 from webapp.providers.clients import completions
-from webapp.providers.model_choice import choice, remember_parameters, remembered_parameters, target_of
+from webapp.providers.model_choice import model_menu, remember_parameters, remembered_parameters, target_of
 
 blueprint = PageBlueprint("parameter_pages", __name__, access="user")
 
@@ -151,7 +151,7 @@ def _render_parameters(
 
 def _target(conversation: Conversation | None) -> Target | None:
     """Return the model that answers in a conversation, or in the next one."""
-    model_id = conversation.model if conversation else request.args.get("model") or choice().begins_with
+    model_id = conversation.model if conversation else request.args.get("model") or model_menu().begins_with
     return target_of(model_id)
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import or_, select
 from webapp.db.base import db
 from webapp.memories.models import Memory, MemoryVersion
 from webapp.memories.rules.paraphrases import ForgottenStatements, without_repeats
-from webapp.memories.store.copies import FORGOTTEN_MARK, replace_copies, without
+from webapp.memories.store.copies import FORGOTTEN_MARK, redact_value, replace_copies
 from webapp.memories.store.tombstones import recent_tombstone_sets
 from webapp.spaces.service import active_members, spaces_of
 
@@ -78,7 +78,7 @@ def _calls(tool_calls: list[dict[str, Any]], ids: Collection[int], texts: Collec
         for call in tool_calls
     ]
     contents = {content for memory_id, content in memories if memory_id in forgotten_ids and content}
-    calls: list[dict[str, Any]] = without(stripped, {*ids, *forgotten_ids}, {*texts, *contents})
+    calls: list[dict[str, Any]] = redact_value(stripped, {*ids, *forgotten_ids}, {*texts, *contents})
     return calls
 
 

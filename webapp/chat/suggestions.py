@@ -35,7 +35,7 @@ class Offer:
 
     @property
     def data(self) -> dict[str, Any]:
-        """Return the offer as it appears on the stream."""
+        """Return the suggestions as the turn's stream sends them."""
         return {"suggested_values": self.values, "suggested_actions": self.actions, "custom_payload": self.payload}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 PROGRAMS = ("valkey-server", "redis-server")
-OLDEST = (6, 2)
+MIN_VERSION = (6, 2)
 """The version of the bundled one; older ones lack commands that we send."""
 SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 _VERSION = re.compile(r"(Redis|Valkey) server v=(\d+(?:\.\d+)+)")
@@ -47,4 +47,4 @@ def _try(path: Path) -> RedisProgram | None:
         return None
     match = _VERSION.search(output)
     program = RedisProgram(str(path), match[1], match[2]) if match else None
-    return program if program and program.version >= OLDEST else None
+    return program if program and program.version >= MIN_VERSION else None

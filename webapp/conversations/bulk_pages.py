@@ -12,7 +12,7 @@ from webapp.conversations import bulk_changes, folders, lists, service
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery, FolderFields
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
-from webapp.http.forms import first_sentence, on_form, read_form, sentences, validate
+from webapp.http.forms import first_sentence, read_form, redisplay_form, sentences, validate
 from webapp.http.validation import parse_id, valid_fields
 from webapp.http.views import (
     PageBlueprint,
@@ -131,7 +131,7 @@ def organise_form(conversation_id: int, errors: Mapping[str, str] | None = None)
 
 
 @blueprint.post("/c/<int:conversation_id>/organise")
-@on_form(lambda errors, conversation_id: organise_form(conversation_id, errors), LABELS)
+@redisplay_form(lambda errors, conversation_id: organise_form(conversation_id, errors), LABELS)
 def change_one(conversation_id: int) -> Any:
     """Change the folder, to a new one if it is given a name, and the tags."""
     try:

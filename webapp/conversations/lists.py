@@ -21,7 +21,7 @@ from webapp.db.text_search import contains_words
 from webapp.http.paging import EPOCH, Keyset, comes_after
 from webapp.http.validation import Page
 from webapp.i18n.request_language import gettext as _
-from webapp.markdown.rendering import without_markup
+from webapp.markdown.rendering import strip_markdown
 from webapp.rendering import highlight
 from webapp.spaces.service import require_member
 from webapp.text.words import search_form
@@ -186,7 +186,7 @@ def _plain(text: str, q: str) -> str:
     """Return the part of a message with the words, as it reads; the message itself if they are only in its markup."""
     needle, blocks = search_form(q.strip()), text.split("\n\n")
     first = next((number for number, block in enumerate(blocks) if needle in search_form(block)), 0)
-    plain = " ".join(without_markup("\n\n".join(blocks[first : first + 3])[:MAX_EXCERPT]).split())
+    plain = " ".join(strip_markdown("\n\n".join(blocks[first : first + 3])[:MAX_EXCERPT]).split())
     return plain if needle in search_form(plain) else text
 
 

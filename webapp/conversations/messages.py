@@ -148,7 +148,7 @@ def add_part(conversation: Conversation, reply: Message) -> Message:
 
 
 def add_opening(conversation: Conversation, payload: dict[str, Any], *, parent_id: int | None) -> Message:
-    """Return an empty, streaming message with which the assistant opens a point: `payload["point"]` is its slug."""
+    """Add the empty, streaming message with which the assistant opens the point whose slug is `payload["point"]`."""
     return _count(conversation, _add_streaming(conversation.conversation_id, parent_id, custom_payload=payload))
 
 

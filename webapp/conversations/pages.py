@@ -154,7 +154,7 @@ def archive(conversation_id: int) -> ViewResult:
     """Take a conversation out of the list; it stays readable and findable."""
     row = service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_archived=True))
     notice = _("Archived %(title)s.", title=_quoted_title(row))
-    return commit_and_tell(notice, url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
+    return commit_and_notify(notice, url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/unarchive")
@@ -162,7 +162,7 @@ def unarchive(conversation_id: int) -> ViewResult:
     """Put an archived conversation back into the list."""
     row = service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_archived=False))
     notice = _("Unarchived %(title)s.", title=_quoted_title(row))
-    return commit_and_tell(notice, url_for(".show", conversation_id=conversation_id))
+    return commit_and_notify(notice, url_for(".show", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/delete")
@@ -173,14 +173,14 @@ def delete(conversation_id: int) -> ViewResult:
         db.session.rollback()
         return "", 204
     notice = _("Deleted %(title)s.", title=_quoted_title(hidden))
-    return commit_and_tell(notice, url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
+    return commit_and_notify(notice, url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/undelete")
 def undelete(conversation_id: int) -> ViewResult:
     row = service.unhide_conversation(current_user_id(), conversation_id)
     notice = _("Restored %(title)s.", title=_quoted_title(row))
-    return commit_and_tell(notice, url_for(".show", conversation_id=conversation_id))
+    return commit_and_notify(notice, url_for(".show", conversation_id=conversation_id))
 
 
 @blueprint.get("/sidebar")
@@ -230,7 +230,7 @@ def _quoted_title(conversation: Conversation) -> str:
     return f"“{(conversation.title or _(UNTITLED))[:80]}”"
 
 
-def commit_and_tell(
+def commit_and_notify(
     notice: str, location: str, *, undo: str | None = None, undo_label: str = "", trigger: str = CHANGED
 ) -> ViewResult:
     """Commit, and tell what happened in a notice with an undo: at once for HTMX, else on the next page."""

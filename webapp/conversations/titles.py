@@ -13,7 +13,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, rows_changed, write_transaction
 from webapp.llm.errors import MalformedOutput, ModelError
 from webapp.llm.structured import Part
-from webapp.markdown.rendering import without_markup
+from webapp.markdown.rendering import strip_markdown
 from webapp.providers.clients import completions
 from webapp.text.provenance import blank_out, forgotten_in
 from webapp.text.words import ENGLISH, STOP_WORDS, language_of, words
@@ -149,7 +149,7 @@ def tidy(title: str) -> str:
 
 def title_from_words(text: str) -> str:
     """Return a title from the first words of a message, as they read."""
-    words = " ".join((without_markup(text[:400]) or text).split())[:200].split(" ")
+    words = " ".join((strip_markdown(text[:400]) or text).split())[:200].split(" ")
     title = " ".join(words[:FIRST_WORDS])
     is_cut = len(words) > FIRST_WORDS or len(title) > FIRST_CHARACTERS
     return (title[:FIRST_CHARACTERS].rstrip() + "…") if is_cut else title

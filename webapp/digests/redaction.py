@@ -12,7 +12,7 @@ from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.digests.schemas import ConversationMemoryData
 from webapp.memories.models import MemoryEvidence
 from webapp.memories.rules.paraphrases import ForgottenStatements
-from webapp.memories.store.copies import statements_withdrawn, without
+from webapp.memories.store.copies import redact_value, statements_withdrawn
 from webapp.memories.store.forgetting import pre_forget
 from webapp.memories.store.tombstones import tombstone_set
 
@@ -30,7 +30,7 @@ def _forget(
     """Delete the digests of the conversations behind the memories, and those that repeat the texts."""
     behind = select(Message.conversation_id).where(Message.message_id.in_({row.message_id for row in evidence}))
     involved, own = set(db.session.scalars(behind)), select(Conversation.conversation_id).filter_by(user_id=user_id)
-    _delete(own, lambda conversation_id, data: conversation_id in involved or without(data, (), texts) != data)
+    _delete(own, lambda conversation_id, data: conversation_id in involved or redact_value(data, (), texts) != data)
 
 
 @statements_withdrawn.connect

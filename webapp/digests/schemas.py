@@ -37,7 +37,7 @@ class ConversationMemoryData(Input):
         return not (self.main_topics or self.action or self.typical_observation)
 
     def without(self, is_unwanted: Callable[[str], bool]) -> "ConversationMemoryData":
-        """Return the rest of it."""
+        """Return the digest without the entries for which the function is true."""
         return ConversationMemoryData(
             main_topics=[item for item in self.main_topics if not is_unwanted(item)],
             action=[item for item in self.action if not is_unwanted(item)],

@@ -16,7 +16,7 @@ from webapp.files.kinds import PDF
 from webapp.files.models import FilePage
 from webapp.files.schemas import PictureQuery
 from webapp.files.service import get_file
-from webapp.files.uploads import drop_orphan, keep_after_commit, store_and_read
+from webapp.files.uploads import delete_if_unused, keep_after_commit, store_and_read
 from webapp.spaces import documents
 from webapp.spaces.chunks import PAGE_END
 from webapp.spaces.models import SpaceDocument
@@ -113,4 +113,4 @@ def _add(
 def _delete_bytes(_sender: object, *, digests: Sequence[str]) -> None:
     """Delete the bytes with the last row that names them."""
     for digest in digests:
-        drop_orphan(digest)
+        delete_if_unused(digest)

@@ -13,7 +13,7 @@ from webapp.files.citations import Citable
 from webapp.files.kinds import PDF
 from webapp.files.models import File, FilePage, MessageFile
 from webapp.files.schemas import PictureQuery
-from webapp.files.uploads import drop_orphan
+from webapp.files.uploads import delete_if_unused
 from webapp.http.paging import read_rows
 from webapp.http.validation import Page, PageQuery
 
@@ -52,7 +52,7 @@ def delete_file(user_id: int, file_id: int) -> None:
     row = get_file(user_id, file_id, lock=True)
     digest = row.digest
     delete_row(row)
-    drop_orphan(digest)
+    delete_if_unused(digest)
 
 
 def attach(user_id: int, conversation_id: int, message_id: int, file_ids: Mapping[int, str]) -> list[dict[str, Any]]:
@@ -103,4 +103,4 @@ def _account_deleted(_sender: object, *, user_id: int) -> None:
     digests = db.session.scalars(select(File.digest).where(File.user_id == user_id).distinct()).all()
     db.session.execute(delete(File).where(File.user_id == user_id))
     for digest in digests:
-        drop_orphan(digest)
+        delete_if_unused(digest)

@@ -129,7 +129,7 @@ def keep_after_commit(digest: str, open_data: Callable[[], BinaryIO]) -> None:
     after_commit(restore)
 
 
-def drop_orphan(digest: str) -> None:
+def delete_if_unused(digest: str) -> None:
     """Delete the bytes after the commit if no file names them."""
     if not existing_contents(db.session, [digest]):
         after_commit(lambda: _drop(digest))

@@ -15,7 +15,7 @@ from webapp.gateway.requests import ReplyEnd
 from webapp.gateway.service import LaunchableReply, UserRequest
 from webapp.http import problems
 from webapp.http.views import PageBlueprint, ViewResult
-from webapp.providers.catalogue import HOME_ID
+from webapp.providers.catalogue import ENVIRONMENT_MODEL
 from webapp.providers.model_choice import choices
 
 blueprint = PageBlueprint("gateway", __name__, url_prefix="/v1", access="user")
@@ -29,7 +29,7 @@ def init_openai_errors(app: Flask) -> None:
 @blueprint.get("/models")
 def list_models() -> ViewResult:
     """List the models you can choose, each also for a temporary conversation."""
-    ids = dict.fromkeys([HOME_ID, *(offer.target.id for offer in choices())])
+    ids = dict.fromkeys([ENVIRONMENT_MODEL, *(offer.target.id for offer in choices())])
     names = [name for model_id in ids for name in (model_id, f"{model_id}:temporary")]
     return {"object": "list", "data": [_model(name) for name in names]}
 

@@ -11,7 +11,7 @@ from webapp.chat.api import limit_turns
 from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
 from webapp.gateway import requests
-from webapp.http.validation import Line, encodable
+from webapp.http.validation import Line, check_storable
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.marks import say
 from webapp.providers.clients import embedder
@@ -31,7 +31,7 @@ def _texts(value: Any) -> list[str]:
         raise ValueError("input must be a text or a list of texts; tokens are not read here")
     if len(items) > MAX_TEXTS or any(len(text) > MAX_CHARACTERS for text in items):
         raise ValueError(f"input can have at most {MAX_TEXTS} texts of {MAX_CHARACTERS:,} characters")
-    return [encodable(text) for text in items]
+    return [check_storable(text) for text in items]
 
 
 class EmbeddingRequest(BaseModel):

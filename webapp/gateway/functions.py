@@ -206,7 +206,7 @@ def read_format(value: Any, param: str) -> dict[str, Any] | None:
 
 
 def read_flat_format(source: Any) -> dict[str, Any] | None:
-    """Return the same, from `text.format` of a response, which has the fields one level higher."""
+    """Return a `response_format` read from `text.format` of a response, whose fields are one level higher."""
     param = "text.format"
     if isinstance(source, dict) and source.get("type") == "json_schema":
         rest = {name: value for name, value in source.items() if name != "type"}

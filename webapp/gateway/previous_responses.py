@@ -106,14 +106,14 @@ def begin_after_response(reply: Message, request: UserRequest, results: Mapping[
         launchable = _answer(reply, request, results)
     prepare(launchable, request)
     if launchable.turn is not None:
-        mark = _mark(user_id, reply, request.body)
+        mark = _request_fingerprint(user_id, reply, request.body)
         threads.record(user_id, mark, launchable.conversation_id, launchable.turn_id)
     return launchable
 
 
-def _mark(user_id: int, reply: Message, body: GatewayRequest) -> str:
+def _request_fingerprint(user_id: int, reply: Message, body: GatewayRequest) -> str:
     """Return the fingerprint of a request that follows a response, or the id of one begun on the page."""
-    seed = threads.mark_of(user_id, reply) or fingerprint(f"{RESPONSE}/{reply.message_id}", [])
+    seed = threads.fingerprint_of(user_id, reply) or fingerprint(f"{RESPONSE}/{reply.message_id}", [])
     lines = [("assistant", reply.content)] if reply.content else []
     return fingerprint("", [*lines, ("user", body.question)] if body.question else lines, origin=seed)
 
@@ -141,7 +141,11 @@ def _ask(reply_id: int, request: UserRequest, results: Mapping[str, str]) -> Lau
     reply = messages.get_message(user_id, reply_id)
     conversation = get_conversation(user_id, reply.conversation_id, lock=True)
     existing = threads.existing_reply(conversation.conversation_id, reply_id, body.question)
-    if existing is None and not results and (thread := threads.find_question(user_id, _mark(user_id, reply, body))):
+    if (
+        existing is None
+        and not results
+        and (thread := threads.find_question(user_id, _request_fingerprint(user_id, reply, body)))
+    ):
         return continue_conversation(request, *thread)
     if existing is None:
         reply = _branch_copy(user_id, reply)

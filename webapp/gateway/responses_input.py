@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, PlainValidator, ValidationError
 from webapp.gateway import wire
 from webapp.gateway.functions import UnsupportedRequest, read_flat_format, read_tools
 from webapp.gateway.wire import MAX_MESSAGES, Completion, GatewayRequest, WireMessage
-from webapp.http.validation import Integer, Line, OptionalAmount, OptionalInteger, SearchText, encodable, parse_id
+from webapp.http.validation import Integer, Line, OptionalAmount, OptionalInteger, SearchText, check_storable, parse_id
 from webapp.parameters import Effort
 
 PREFIX, ITEM = "resp_", "msg_"
@@ -25,7 +25,7 @@ MetadataValue = Annotated[SearchText, Field(max_length=512)]
 
 def _text_or_items(value: Any) -> Any:
     if isinstance(value, str):
-        return encodable(value)
+        return check_storable(value)
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise ValueError("input must be a text or a list of items")
     if len(value) > MAX_MESSAGES:

@@ -23,7 +23,7 @@ from webapp.memories.rules.tombstones import TombstoneSet
 from webapp.memories.store.copies import FORGOTTEN_MARK
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.parameters import PAYLOAD
-from webapp.providers.catalogue import HOME_ID
+from webapp.providers.catalogue import ENVIRONMENT_MODEL
 from webapp.providers.model_choice import choices
 from webapp.tools.client_tools import waiting_record
 from webapp.usage.models import UsageRecord
@@ -86,11 +86,11 @@ class UserRequest:
 
 def find_model_id(name: str) -> str | None:
     """Return the id of a model that the caller may choose, by its id or its own name. Raises UnknownModel."""
-    if name == HOME_ID:
+    if name == ENVIRONMENT_MODEL:
         return None
     for offer in choices():
         if name in (offer.target.id, offer.target.model):
-            return None if offer.target.id == HOME_ID else offer.target.id
+            return None if offer.target.id == ENVIRONMENT_MODEL else offer.target.id
     raise UnknownModel(f"There is no model '{name[:100]}'. GET /v1/models lists the available ones.")
 
 

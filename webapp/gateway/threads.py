@@ -28,7 +28,7 @@ def record(user_id: int, mark: str, conversation_id: int, reply_id: int) -> None
     db.session.flush()
 
 
-def mark_of(user_id: int, reply: Message) -> str | None:
+def fingerprint_of(user_id: int, reply: Message) -> str | None:
     """Return the fingerprint of the history before a reply; None for one not made through the gateway."""
     query = select(GatewayThread.fingerprint).where(
         GatewayThread.user_id == user_id,

@@ -19,7 +19,7 @@ from webapp.gateway.functions import (
     read_rounds,
     read_tools,
 )
-from webapp.http.validation import Line, SearchText, encodable
+from webapp.http.validation import Line, SearchText, check_storable
 from webapp.llm.partial_calls import returned_fields
 from webapp.parameters import RequestParameters
 from webapp.tools.client_tools import ClientTools, arguments_of
@@ -128,7 +128,7 @@ def read(request: Completion) -> GatewayRequest:
 
 
 def with_response_format(request: GatewayRequest, form: dict[str, Any] | None) -> GatewayRequest:
-    """Return the same, with the format in which it is to be answered."""
+    """Return a request with the format in which it is to be answered."""
     if form is None:
         return request
     instructions = "\n\n".join(text for text in (request.instructions, format_instructions(form)) if text)
@@ -284,6 +284,6 @@ def text_of(message: WireMessage, *, seen: int = 0) -> str:
         else:
             raise UnsupportedRequest("messages", f"Parts of the type {str(kind)[:40]!r} cannot be read here.")
     try:
-        return encodable("\n".join(texts).strip())
+        return check_storable("\n".join(texts).strip())
     except ValueError as error:
         raise UnsupportedRequest("messages", f"A part of a message {error}.") from None

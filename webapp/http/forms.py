@@ -133,7 +133,7 @@ def sentence(label: str, item: Mapping[str, Any]) -> str:
     return words[:1].upper() + words[1:].rstrip(".") + "."
 
 
-def on_form(
+def redisplay_form(
     form: Callable[..., str], labels: Mapping[str, str], *, otherwise: str = ""
 ) -> Callable[[Callable[P, ViewResult]], Callable[P, ViewResult]]:
     """Show on the form itself why what was posted is refused; `form` takes the errors by field and what the view takes.

@@ -13,7 +13,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.http.validation import Page, PageQuery, encodable
+from webapp.http.validation import Page, PageQuery, check_storable
 
 T = TypeVar("T")
 
@@ -75,7 +75,7 @@ def _unpack_part(part: object, kind: type) -> Any:
     if isinstance(part, int) and abs(part) >= _MAX_INTEGER:  # no column holds it
         raise ValueError
     if isinstance(part, str):
-        return encodable(part)
+        return check_storable(part)
     return EPOCH + timedelta(microseconds=part) if kind is datetime and isinstance(part, int) else part
 
 

@@ -131,10 +131,10 @@ def validation_problem(error: ValidationError) -> Response:
     return problem(422, "Not acceptable", "", errors=field_errors(error, values))
 
 
-def present(
+def error_response(
     status: int, title: str, detail: str, *, errors: list[Any] | None = None, retry_after: int | None = None
 ) -> Response:
-    """Return the same error for a program, for a part of a page, or as a page."""
+    """Return an error in the form its caller reads: a problem for a program, part of a page, or a page."""
     if wants_json():
         return problem(status, title, detail, errors=errors, retry_after=retry_after)
     template = "errors/_toast.html" if wants_partial() else "errors/page.html"
@@ -175,7 +175,9 @@ def init_errors(app: Flask) -> None:
     @app.errorhandler(DomainError)
     def _domain(error: DomainError) -> Response:
         db.session.rollback()
-        return present(error.status, error.title, error.detail, errors=error.errors, retry_after=error.retry_after)
+        return error_response(
+            error.status, error.title, error.detail, errors=error.errors, retry_after=error.retry_after
+        )
 
     @app.errorhandler(ModelError)
     def _model(error: ModelError) -> Response:
@@ -184,7 +186,7 @@ def init_errors(app: Flask) -> None:
     @app.errorhandler(ValidationError)
     def _validation(error: ValidationError) -> Response:
         db.session.rollback()
-        return present(422, "Not acceptable", "", errors=field_errors(error))
+        return error_response(422, "Not acceptable", "", errors=field_errors(error))
 
     @app.errorhandler(HTTPException)
     def _http(error: HTTPException) -> AnyResponse | HTTPException:
@@ -199,7 +201,7 @@ def init_errors(app: Flask) -> None:
         status = error.code or 500
         retry_after = getattr(error, "retry_after", None)
         detail = UNKNOWN_PAGE if error.description == NotFound.description else error.description or ""
-        response = present(
+        response = error_response(
             status,
             HTTPStatus(status).phrase.capitalize(),
             # Only a page of another version asks for a part that no route gives.
@@ -220,7 +222,7 @@ def init_errors(app: Flask) -> None:
         log.exception("unexpected error", exc_info=error)
         if app.config.get("TESTING") and app.config.get("PROPAGATE_EXCEPTIONS"):
             raise error
-        return present(
+        return error_response(
             500, N_("Something went wrong"), N_("The server made a mistake, and it has been written to the log.")
         )
 

@@ -87,8 +87,8 @@ def parse_id(text: str | None) -> int | None:
     return number if 1 <= number <= MAX_ID else None
 
 
-def encodable(value: str) -> str:
-    """Return a text, unchanged. Raises ValueError for one that the database cannot hold."""
+def check_storable(value: str) -> str:
+    """Return a text unchanged. Raises ValueError for one that the database cannot hold."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -180,7 +180,7 @@ def utc_text(value: datetime) -> str:
     return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-Lines = Annotated[str, BeforeValidator(_strip), AfterValidator(encodable)]
+Lines = Annotated[str, BeforeValidator(_strip), AfterValidator(check_storable)]
 """Text of any number of lines, stripped."""
 
 Line = Annotated[Lines, AfterValidator(_in_one_line)]
@@ -189,11 +189,15 @@ Line = Annotated[Lines, AfterValidator(_in_one_line)]
 Upload = Annotated[FileStorage, PlainValidator(_file), WithJsonSchema({"type": "string", "format": "binary"})]
 """A file of multipart form data."""
 
-SearchText = Annotated[str, AfterValidator(encodable)]
+SearchText = Annotated[str, AfterValidator(check_storable)]
 """What is typed into a search box, unchanged: a space at its end means that the last word is finished."""
 
 MessageText = Annotated[
-    str, Field(min_length=1), AfterValidator(encodable), AfterValidator(not_blank), AfterValidator(_fits_text_column)
+    str,
+    Field(min_length=1),
+    AfterValidator(check_storable),
+    AfterValidator(not_blank),
+    AfterValidator(_fits_text_column),
 ]
 """What a person says in one message: not blank, at most MAX_TEXT_BYTES long."""
 

@@ -49,8 +49,8 @@ JSON_BODIES = ("/api/", "/memory/conversation/", "/v1/", "/mcp")
 JSON_PREFIXES = (*JSON_BODIES, "/.well-known/", *PROGRAMS, "/healthz", "/readyz", "/metrics")
 
 
-def bearer() -> str | None:
-    """Return the token that the request carries, if it carries one."""
+def bearer_token() -> str | None:
+    """Return the bearer token of the request; None without one."""
     scheme, _, value = request.headers.get("Authorization", "").partition(" ")
     return value.strip() if scheme.lower() == "bearer" else None
 
@@ -62,7 +62,7 @@ def is_for_programs() -> bool:
 
 def wants_json() -> bool:
     """Return whether the caller is a program: a URL for programs, a token, or a request that asks for JSON."""
-    if is_for_programs() or bearer() is not None:
+    if is_for_programs() or bearer_token() is not None:
         return True
     best = request.accept_mimetypes.best_match(["text/html", "application/json"], default="text/html")
     return best == "application/json"
@@ -179,7 +179,7 @@ class PageBlueprint(Blueprint):
         self.record_once(lambda state: state.app.jinja_env.globals.update(values))
 
 
-def absolute(path: str = "") -> str:
+def absolute_url(path: str = "") -> str:
     """Return the absolute URL of a path: below SITE_URL if set, since the client chooses the host in a request."""
     site = app_settings().site_url or request.url_root
     return site.rstrip("/") + path.removeprefix(request.script_root)

@@ -1,12 +1,13 @@
 """Days, time zones, and the one form of a date that needs no reader: "3 May 2024"."""
 
+import calendar
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from functools import lru_cache
 from zoneinfo import ZoneInfo, available_timezones
 
 UNDATED = datetime(1971, 1, 1, tzinfo=UTC)
 """Stands for the date of what was imported without one: the earliest that a TIMESTAMP column holds in any time zone."""
 _ZONES = frozenset(available_timezones())
+_MONTHS = tuple(calendar.month_name)
 
 
 def is_time_zone(name: str) -> bool:
@@ -29,10 +30,9 @@ def with_weekday(day: date) -> str:
     return f"{day:%A}, {full_date(day)}"
 
 
-@lru_cache(maxsize=1_024)
 def full_date(day: date) -> str:
-    """Return a day on its own: "3 May 2024". English, whatever the machine speaks: Python takes on no locale itself."""
-    return f"{day.day} {day:%B} {day.year}"
+    """Return a day, or that of a moment: "3 May 2024". English, whatever the machine speaks."""
+    return f"{day.day} {_MONTHS[day.month]} {day.year}"
 
 
 def last_time_zone_day(moment: datetime) -> date:

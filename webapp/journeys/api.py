@@ -18,7 +18,7 @@ from webapp.journeys.definitions import MAX_TEXT, JourneyBody, read_definition, 
 from webapp.journeys.guides import pause
 from webapp.journeys.journey_files import problems
 from webapp.journeys.point_views import PointView
-from webapp.journeys.report_content import as_data, as_markdown, file_name
+from webapp.journeys.report_content import as_dict, as_markdown, file_name
 from webapp.journeys.reports import report_texts, wait_for_report
 from webapp.journeys.schemas import (
     ConversationPoints,
@@ -100,7 +100,7 @@ def text_response(user_id: int, conversation_id: int, form: Literal["md", "json"
     _, report = reports.current_report(user_id, conversation_id)
     day = now().date()
     if form == "json":
-        text, media_type = jsonify(as_data(report, day)).get_data(), "application/json"
+        text, media_type = jsonify(as_dict(report, day)).get_data(), "application/json"
     else:
         text, media_type = as_markdown(report, day, report_texts(report.language)).encode(), "text/markdown"
     return download(text, file_name(report, day, form), media_type)

@@ -10,7 +10,7 @@ from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import this_app
-from webapp.http.forms import on_form, require_version, sentence
+from webapp.http.forms import redisplay_form, require_version, sentence
 from webapp.http.problems import field_errors
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.marks import N_
@@ -55,7 +55,7 @@ def my_journeys() -> ViewResult:
 
 
 @blueprint.post("/journeys/mine")
-@on_form(lambda errors: _render_own(errors.values()), N_({"text": "The file"}))
+@redisplay_form(lambda errors: _render_own(errors.values()), N_({"text": "The file"}))
 def take_file() -> ViewResult:
     """Create a draft from a pasted file."""
     try:
@@ -72,7 +72,7 @@ def new() -> ViewResult:
 
 
 @blueprint.post("/journeys/new")
-@on_form(lambda errors: _editor(errors=errors, definition=read(request.form)), {})
+@redisplay_form(lambda errors: _editor(errors=errors, definition=read(request.form)), {})
 def create() -> ViewResult:
     """Save a new draft, or change the form."""
     definition, state = _read_editor()
@@ -89,7 +89,7 @@ def edit(slug: str) -> ViewResult:
 
 
 @blueprint.post("/journeys/<slug>/edit")
-@on_form(lambda errors, slug: _editor(slug, errors, read(request.form)), {})
+@redisplay_form(lambda errors, slug: _editor(slug, errors, read(request.form)), {})
 def save(slug: str) -> ViewResult:
     """Save the draft, publish it, try it, or change the form."""
     require_version(authoring.get_editable(current_user_id(), slug).definition)

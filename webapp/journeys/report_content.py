@@ -134,8 +134,8 @@ def as_markdown(report: Report, day: date, wording: ReportTexts = ENGLISH) -> st
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def as_data(report: Report, day: date) -> dict[str, Any]:
-    """Return the summary as data."""
+def as_dict(report: Report, day: date) -> dict[str, Any]:
+    """Return the summary as JSON data."""
     return {
         "journey": report.journey,
         "description": report.description,

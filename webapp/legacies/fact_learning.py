@@ -27,7 +27,7 @@ from webapp.legacies.fact_list import MAX_SHOWN, KnownFacts, category_of, ground
 from webapp.llm.errors import CutOffAnswer
 from webapp.llm.structured import complete_items, readable_items
 from webapp.memories.learning.later_domains import COUNTS, Reader, Result, reader_of
-from webapp.memories.learning.model_call import vectors_of, worker_is_trusted
+from webapp.memories.learning.model_call import background_model_is_trusted, vectors_of
 from webapp.memories.models import IN_USE, Memory
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.decide import decide
@@ -115,12 +115,12 @@ def keep_facts(
         space_id,
         messages,
         operations,
-        writing.similar(user_id, space_id, vectors),
+        writing.find_similar(user_id, space_id, vectors),
         numbered=facts.numbered,
         embeddings=vectors.by_text,
         context=tuple(row.content for row in rows if row.role != "user"),
         subject=subject.name,
-        is_trusted=worker_is_trusted(),
+        is_trusted=background_model_is_trusted(),
         is_forgotten=tombstones.forbids,
     )
     plan = side_by_side(decide(operations, state))

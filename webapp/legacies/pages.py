@@ -8,7 +8,7 @@ from webapp.conversations.lists import list_conversations
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery
 from webapp.db.base import db
-from webapp.http.forms import on_form, read_form
+from webapp.http.forms import read_form, redisplay_form
 from webapp.http.validation import Page, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_
@@ -48,7 +48,7 @@ def index(space_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/facts")
-@on_form(lambda errors, space_id: _index(space_id, errors), LABELS, otherwise="content")
+@redisplay_form(lambda errors, space_id: _index(space_id, errors), LABELS, otherwise="content")
 def add(space_id: int) -> ViewResult:
     user_id = current_user_id()
     service.require_member(user_id, space_id)

@@ -42,7 +42,7 @@ class BackgroundClient:
 
     def complete_text(self, messages: Any, **options: Any) -> Completion:
         target = self._choose()
-        with self._noted(target):
+        with self._report_outcome(target):
             completion = self._client(target).complete_text(messages, **(options | _model_argument(target)))
         self._observe("text", completion, target.id if target else None)
         return completion
@@ -53,7 +53,7 @@ class BackgroundClient:
         target = self._choose()
         target_id = target.id if target else None
         try:
-            with self._noted(target):
+            with self._report_outcome(target):
                 parsed, completion = self._client(target).complete_structured(
                     messages, schema, name, **(options | _model_argument(target))
                 )
@@ -76,7 +76,7 @@ class BackgroundClient:
             client.close()
 
     @contextmanager
-    def _noted(self, target: Target | None) -> Iterator[None]:
+    def _report_outcome(self, target: Target | None) -> Iterator[None]:
         server, speed = (target.settings, target.prompt_speed) if target else (self.settings, None)
         try:
             with self._room(server, speed):

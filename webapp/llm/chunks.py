@@ -57,8 +57,8 @@ class LineSplitter:
         return tail
 
 
-class OneAnswer:
-    """Choices in, those of one answer out, for a server that sends several.
+class ChoiceSelector:
+    """Selects the choices of one answer, for servers that send several.
 
     Gateways number the parts of one answer, too: a first choice with a higher number waits for a lower one to follow.
     """

@@ -208,7 +208,7 @@ def _structured_body(body: dict[str, Any], mode: str, name: str, json_schema: di
 
 
 def _payload(body: bytes) -> dict[str, Any]:
-    """Return a completion in OpenAI's form; what has another one is read as a stream is. Raises ModelError."""
+    """Return a completion in OpenAI's shape; a body in any other shape is decoded like a stream. Raises ModelError."""
     with suppress(ValueError, LookupError, TypeError, AttributeError):
         payload = unwrap(json_of(body))
         if isinstance(payload["choices"][0]["message"], dict):

@@ -33,8 +33,8 @@ NICE = 5
 """The niceness of threads that embed passages, as that of the workers that ask for them."""
 
 
-class Turns:
-    """One computes at a time; whoever asks for a query goes before all who embed passages."""
+class PriorityLock:
+    """A lock that threads with a query get before all threads that embed passages."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -50,7 +50,7 @@ class Turns:
 
     @contextmanager
     def hold(self, *, query: bool) -> Iterator[None]:
-        """Wait for one's turn, and have it."""
+        """Hold the lock; with `query`, ahead of those without."""
         with self._condition:
             self.waiting += 1
             self._queries += query
@@ -71,7 +71,7 @@ class EmbeddingServer:
 
     def __init__(self, load: Callable[[str], Any], clock: Callable[[], float] = time.monotonic) -> None:
         self._load, self._clock = load, clock
-        self.turns = Turns()
+        self.turns = PriorityLock()
         self._models: dict[str, Any] = {}
         self._queried = self._used = clock() - AFTER_QUERIES
 

@@ -103,7 +103,7 @@ class OpenAIEmbedder:
         # Empty input is refused by some servers.
         body: dict[str, Any] = {
             "model": self.settings.embedding_model,
-            "input": [encodable(text) or " " for text in texts],
+            "input": [clean_text(text) or " " for text in texts],
             "encoding_format": "base64",
         }
         client = self._client()
@@ -135,8 +135,8 @@ class OpenAIEmbedder:
             self.capabilities.note_embeddings(*server, serves=serves)
 
 
-def encodable(text: str) -> str:
-    """Return a text without NUL, which breaks some servers, and without halves of surrogate pairs."""
+def clean_text(text: str) -> str:
+    """Return a text without NUL, which breaks some servers, and without lone surrogates."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode()
 
 

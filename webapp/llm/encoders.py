@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .embeddings import Vector, encodable, normalise_rows
+from .embeddings import Vector, clean_text, normalise_rows
 from .process import PerProcess
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class LocalEmbedder:
 
 
 def _tokens(tokenizer: Any, handle: int, text: str) -> list[int]:
-    clean = encodable(text[:_MAX_CHARS])
+    clean = clean_text(text[:_MAX_CHARS])
     ids = tokenizer.text_to_ids(handle, clean, _MAX_TOKENS - 2, _UNKNOWN, True) if clean.strip() else []
     return [_CLS, *map(int, ids), _SEP]
 
@@ -132,7 +132,7 @@ def _load_multilingual() -> tuple[Any, dict[str, Vector]]:
 
 
 def _passage(text: str) -> str:
-    return encodable(text[:_MAX_CHARS]) or " "
+    return clean_text(text[:_MAX_CHARS]) or " "
 
 
 def _align(rows: Any, mean: Vector, languages: Vector) -> Vector:

@@ -118,7 +118,7 @@ def _number(value: object) -> float | None:
     return number if math.isfinite(number) and number >= 0 else None
 
 
-def quotable(message: str) -> str:
+def clean_reason(message: str) -> str:
     """Return a provider's words as a person may read them: one line, no markup, and nothing like a URL or a key."""
     if _MARKUP.search(message):
         return ""

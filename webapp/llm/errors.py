@@ -3,7 +3,7 @@
 import re
 from typing import Any, ClassVar
 
-from .error_bodies import code_for_log, error_fields, parse_retry_after, quotable, wait_in
+from .error_bodies import clean_reason, code_for_log, error_fields, parse_retry_after, wait_in
 
 _REASON_INTRO = " The model server says: “"
 
@@ -184,7 +184,7 @@ def classify_payload(
     retry_after = wait_in(payload) if retry_after is None else retry_after
     text = message.lower()
     common: dict[str, Any] = {"status": status, "provider_code": code_for_log(codes)}
-    quoted = common | {"reason": quotable(message)}
+    quoted = common | {"reason": clean_reason(message)}
     if NoModel.code in codes:
         return NoModel(**common)
     if codes & _CONTEXT_CODES or status == 413 or (status != 429 and _is_too_long(text)):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import chunks
-from .chunks import LineSplitter, OneAnswer, Pieces, documents, end_of, split_parts, text_of_parts, unwrap, values_of
+from .chunks import LineSplitter, Pieces, documents, end_of, split_parts, text_of_parts, unwrap, values_of
 from .dialects import finish_of
-from .error_bodies import is_error, quotable
+from .error_bodies import clean_reason, is_error
 from .errors import InterruptedAnswer, MalformedOutput, ModelError, RefusedByModel, classify_payload
 from .partial_calls import PartialCalls, ToolCall
 from .usage import THOUGHT_FIELDS, Usage, later_usage
@@ -83,7 +83,7 @@ class StreamDecoder:
         self._words = ""  # the last that were no part of an answer: an error, if nothing ends it
         self._is_odd = self._is_in_pieces = self._has_events = False
         self._objects = 0  # that came without being events
-        self._answer = OneAnswer()
+        self._answer = chunks.ChoiceSelector()
         self._calls = PartialCalls()
         self._reason: str | None = None
         self._usage: Usage | None = None
@@ -285,7 +285,7 @@ class StreamDecoder:
 
     def _note_words(self, text: str) -> None:
         if text[:1].isalpha() and " " in text.strip():
-            self._words = quotable(text)
+            self._words = clean_reason(text)
 
     def _take_rest(self) -> None:
         """Take what waited for what would follow it, now that nothing does."""

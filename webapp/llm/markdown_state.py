@@ -33,7 +33,7 @@ class _Line(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MarkdownState:
     """The end of a text. `items` are the columns where the contents of the open list items begin, `fence` the marks
     that opened fenced code within so many `quotes` and at that `margin`, `ticks` the number that opened inline code."""
 
@@ -45,7 +45,7 @@ class Place:
     fence: str = ""
     margin: int = 0
 
-    def advance(self, text: str) -> "Place":
+    def advance(self, text: str) -> "MarkdownState":
         """Return the place after more text."""
         *ended, line = (self.line + text).split("\n")
         place = self
@@ -70,7 +70,7 @@ class Place:
         """Return whether the following text is in a block quote."""
         return self._quotes(self._read(self.line.expandtabs(4) + _PLACEHOLDER)) > 0
 
-    def _next_line(self, line: str) -> "Place":
+    def _next_line(self, line: str) -> "MarkdownState":
         """Return the place at the beginning of the line after this one."""
         if self.fence and (rest := self._remove_quote_marks(line)) is not None:
             marks = rest.strip()
@@ -78,7 +78,9 @@ class Place:
             indent = len(rest) - len(rest.lstrip())
             return replace(self, fence="") if is_end and indent - self.margin < _CODE_INDENT else self
         read = self._read(line)
-        place = Place(items=self.items if self._continues_paragraph(read) else read.items, quotes=self._quotes(read))
+        place = MarkdownState(
+            items=self.items if self._continues_paragraph(read) else read.items, quotes=self._quotes(read)
+        )
         if not read.body:
             return place
         if read.is_indented and not self.in_paragraph:

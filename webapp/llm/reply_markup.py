@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from .dialects import ALL, ANSWERS, BARE_THOUGHT, MARK, THOUGHTS, TURNS, any_of, may_begin, overlap_of, plain
 from .events import Event, Finish, ReasoningDelta, TextDelta, ThoughtSoFar
-from .markdown_state import Place
+from .markdown_state import MarkdownState
 from .partial_calls import ToolCall, own_id
 
 _TRIGGERS = re.compile(r"[<\[\]◁]")
@@ -32,7 +32,7 @@ class ReplyMarkup:
     def __init__(self, unopened: str = "") -> None:
         self._buffer = ""
         self._line = ""  # the last line of the text so far
-        self._place = Place()
+        self._place = MarkdownState()
         self._output: list[str] = []  # the text since that place
         self._has_text = False
         self.has_thought = False
@@ -189,7 +189,7 @@ class ReplyMarkup:
         """Turn all text so far into a thought."""
         if self._has_text:
             yield ThoughtSoFar(mark)
-        self._line, self._place, self._has_text, self.has_thought, self._strips = "", Place(), False, True, True
+        self._line, self._place, self._has_text, self.has_thought, self._strips = "", MarkdownState(), False, True, True
         self._output.clear()
         if before.strip():
             yield ReasoningDelta(before)
@@ -258,7 +258,7 @@ class ReplyMarkup:
         self._output.append(text)
         return TextDelta(text)
 
-    def _place_here(self) -> Place:
+    def _place_here(self) -> MarkdownState:
         text = "".join(self._output)
         self._output.clear()
         self._place, self._strikes = self._place.advance(text), self._strikes or "<s>" in text.lower()
@@ -275,7 +275,7 @@ class ReplyMarkup:
 
 def _answer_within(thought: str) -> str:
     """Return what an unclosed thought has behind the last mark that closes another kind or begins an answer."""
-    place, read, found = Place(), 0, None
+    place, read, found = MarkdownState(), 0, None
     for mark in MARK.finditer(thought):
         place, read = place.advance(thought[read : mark.start()]), mark.start()
         if (mark["closes"] or mark["answer"]) and not (place.in_code or place.in_quote):

@@ -35,10 +35,10 @@ _PLACEHOLDER_KEY = "not-needed"
 _HEADER_BYTES = 65_536
 """The longest header: gateways repeat parts of a request in theirs."""
 
-look_up: ContextVar[Callable[[], None] | None] = ContextVar("look_up", default=None)
-"""Called every LOOK_SECONDS while a server of our own is waited for; if it raises, the connection is closed, by which
-llama.cpp and Ollama notice that they need not compute on."""
-LOOK_SECONDS = 0.5
+interrupt_check: ContextVar[Callable[[], None] | None] = ContextVar("interrupt_check", default=None)
+"""Called every CHECK_SECONDS while waiting for a server of our own; if it raises, the connection is closed, which tells
+llama.cpp and Ollama to stop computing."""
+CHECK_SECONDS = 0.5
 
 
 def warm_up(*, streams_only: bool = False) -> None:
@@ -119,7 +119,7 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
 
 
 def _interruptible(stream: Any) -> Any:
-    """Return one of the HTTP library's connections, whose reader looks up."""
+    """Return one of the HTTP library's connections, whose reads call `interrupt_check`."""
     stream.read = partial(_read, stream.read)
     start_tls = stream.start_tls
     stream.start_tls = lambda *args, **options: _interruptible(start_tls(*args, **options))
@@ -129,13 +129,13 @@ def _interruptible(stream: Any) -> Any:
 def _read(read: Callable[..., bytes], size: int, timeout: float | None = None) -> bytes:
     import httpcore2  # noqa: PLC0415
 
-    check = look_up.get()
+    check = interrupt_check.get()
     if check is None or timeout is None:
         return read(size, timeout)
     end = time.monotonic() + timeout
-    while (left := end - time.monotonic()) > LOOK_SECONDS:
+    while (left := end - time.monotonic()) > CHECK_SECONDS:
         try:
-            return read(size, LOOK_SECONDS)
+            return read(size, CHECK_SECONDS)
         except httpcore2.ReadTimeout:
             check()
     return read(size, max(left, 0.001))
@@ -168,16 +168,16 @@ MAX_BYTES = 64 * 1024 * 1024
 def post(client: OpenAI, path: str, body: dict[str, Any], *, settings: ModelSettings, read: float) -> bytes:
     """POST JSON through the SDK and return the answer; raises the SDK's errors, and those of `_body`."""
     options: Any = {"timeout": timeout(settings, read=read)}
-    return _body(client.post(path, body=body, options=options, **_unread()), read)
+    return _body(client.post(path, body=body, options=options, **_raw_answer_options()), read)
 
 
 def get(client: OpenAI, path: str, *, settings: ModelSettings, read: float) -> Any:
     """GET JSON in the same way; also raises ValueError."""
     options: Any = {"timeout": timeout(settings, read=read)}
-    return json_of(_body(client.get(path, options=options, **_unread()), read))
+    return json_of(_body(client.get(path, options=options, **_raw_answer_options()), read))
 
 
-def _unread() -> Any:
+def _raw_answer_options() -> Any:
     import httpx2  # noqa: PLC0415
 
     return {"cast_to": httpx2.Response, "stream": True, "stream_cls": None}

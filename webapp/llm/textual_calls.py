@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from .dialects import CALLS, CLOSINGS, may_begin_call, plain_call
 from .events import Event, TextDelta
-from .markdown_state import Place
+from .markdown_state import MarkdownState
 from .section_tags import SectionTags
 from .written_calls import NAME_FIELDS, WrittenCalls, inner_text, known_name
 
@@ -40,7 +40,7 @@ class TextualCalls:
             self._openers = self._first_openers = []
         self._tags = SectionTags()
         self._tag = 0  # the length of the one at the beginning of what is held
-        self._place = Place()
+        self._place = MarkdownState()
         self._output: list[str] = []  # what was shown since that place
         self._buffer = ""
         self._block = False
@@ -99,7 +99,7 @@ class TextualCalls:
             self._has_text = self._has_text or not text.isspace()
         return TextDelta(text)
 
-    def _place_here(self) -> Place:
+    def _place_here(self) -> MarkdownState:
         """Return the Markdown state at the start of the buffer, computed only if a call may begin there."""
         self._place = self._place.advance("".join(self._output))
         self._output.clear()

@@ -83,7 +83,7 @@ def render_growing(text: str, code: GrowingCode, outline: Sequence[int]) -> Mark
     return _render(showable_part(text), {"growing_code": code, "code_blocks": 0, "outline": [*outline]})
 
 
-def without_markup(text: str) -> str:
+def strip_markdown(text: str) -> str:
     """Return a Markdown text, or a part of one, as it reads, each block on lines of its own; unchanged if excessive."""
     if _is_excessive(text):
         return text

@@ -25,15 +25,15 @@ def is_limited() -> bool:
     return _allowed_spaces() is not None
 
 
-def includes(space_id: int | None) -> bool:
+def may_see(space_id: int | None) -> bool:
     """Return whether the token may look into a space; None stands for what is in no space."""
     only = _allowed_spaces()
     return only is None or (space_id or NO_SPACE) in only
 
 
-def require(space_id: int | None) -> None:
+def require_space(space_id: int | None) -> None:
     """Raise NotFound for a space that the token may not look into: to it, there is no such space."""
-    if not includes(space_id):
+    if not may_see(space_id):
         raise NotFound("There is no such space.")
 
 

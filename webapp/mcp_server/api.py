@@ -13,7 +13,7 @@ from webapp.db.base import db
 from webapp.errors import DomainError
 from webapp.extensions import limiter
 from webapp.http import problems
-from webapp.http.views import PageBlueprint, ViewResult, absolute
+from webapp.http.views import PageBlueprint, ViewResult, absolute_url
 from webapp.mcp_server import protocol, read_tools, tools
 from webapp.mcp_server.protocol import Call, ProtocolError
 from webapp.oauth.service import GRANTABLE
@@ -56,12 +56,12 @@ def serve() -> ViewResult:
 def metadata() -> ViewResult:
     """Return how /mcp is protected (RFC 9728)."""
     return {
-        "resource": absolute("/mcp"),
-        "authorization_servers": [absolute()],
+        "resource": absolute_url("/mcp"),
+        "authorization_servers": [absolute_url()],
         "resource_name": "Commonplace memory",
         "bearer_methods_supported": ["header"],
         "scopes_supported": list(GRANTABLE),
-        "resource_documentation": absolute("/settings/programs"),
+        "resource_documentation": absolute_url("/settings/programs"),
     }
 
 
@@ -130,5 +130,5 @@ def _read(user_id: int, call: Call) -> dict[str, Any]:
 def _error(status: int, message: str, _errors: Sequence[dict[str, Any]] | None) -> tuple[Any, ...]:
     code = {400: protocol.PARSE_ERROR}.get(status, protocol.INVALID_REQUEST)
     body = protocol.error(None, protocol.INTERNAL_ERROR if status >= 500 else code, message)
-    source = f'Bearer resource_metadata="{absolute(f"{_METADATA}/mcp")}", scope="mcp"'
+    source = f'Bearer resource_metadata="{absolute_url(f"{_METADATA}/mcp")}", scope="mcp"'
     return body, 400 if status == 422 else status, {"WWW-Authenticate": source} if status == 401 else {}

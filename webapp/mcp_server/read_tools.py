@@ -10,7 +10,7 @@ from webapp.audit.setup import READ_INTERVAL
 from webapp.db.base import db
 from webapp.errors import Forbidden, NotFound
 from webapp.http.validation import parse_id, utc_text
-from webapp.http.views import absolute
+from webapp.http.views import absolute_url
 from webapp.mcp_server import access, schemas
 from webapp.memories import service as memories
 from webapp.memories.models import Memory
@@ -69,12 +69,12 @@ def list_memories(user_id: int, args: schemas.ListMemories) -> dict[str, Any]:
     """Return a page of memories in use."""
     require_memory(user_id)
     if args.space_id is not None:
-        access.require(args.space_id)
+        access.require_space(args.space_id)
     query = MemoryQuery(
         space_id=args.space_id, memory_type=args.kind, limit=args.limit, cursor=args.cursor, needs_review=False
     )
     page = memories.list_memories(user_id, query)
-    rows = [row for row in page.items if access.includes(row.space_id)]
+    rows = [row for row in page.items if access.may_see(row.space_id)]
     _note_count(user_id, len(rows))
     return {"memories": [memory_of(row) for row in rows], "next_cursor": page.next_cursor}
 
@@ -83,12 +83,12 @@ def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
     """Return what a prompt for this task would be given: profile, pinned, and what is found. Raises NotFound."""
     require_memory(user_id)
     if args.space_id is not None:
-        access.require(args.space_id)
+        access.require_space(args.space_id)
         require_member(user_id, args.space_id)
     question = Question(user_id=user_id, text=args.task, space_id=args.space_id)
     found = access.readable_passages(user_id, retrieve(question, _WAIT).items)[:MAX_FOUND]
     pinned = memories.list_memories(user_id, MemoryQuery(is_pinned=True, needs_review=False, limit=MAX_PINNED)).items
-    pinned = [row for row in pinned if access.includes(row.space_id)]
+    pinned = [row for row in pinned if access.may_see(row.space_id)]
     shown = {row.memory_id for row in pinned}
     found = [item for item in found if item.kind != "memory" or item.id not in shown]
     shown |= {item.id for item in found if item.kind == "memory"}
@@ -110,15 +110,15 @@ def _latest(user_id: int, space_id: int | None) -> list[dict[str, Any]]:
     """Return the memories, of a space if named, that changed last, for a task that nothing fits."""
     query = MemoryQuery(space_id=space_id, needs_review=False, limit=MAX_PINNED)
     rows = memories.list_memories(user_id, query).items
-    return [{"memory_id": row.memory_id, "content": row.content} for row in rows if access.includes(row.space_id)]
+    return [{"memory_id": row.memory_id, "content": row.content} for row in rows if access.may_see(row.space_id)]
 
 
 def _memories_of(user_id: int, space_id: int | None) -> Iterator[dict[str, Any]]:
     """Return what prompts in a space, or none, always hold; for a token that may not look there, in its own spaces."""
-    places = [space_id] if access.includes(space_id) else [space.space_id for space in _spaces(user_id)]
+    places = [space_id] if access.may_see(space_id) else [space.space_id for space in _spaces(user_id)]
     always_used = AlwaysUsed.read(user_id)
     for place in places:
-        for item in always_used.instructions(0, place, everywhere=access.includes(None)):
+        for item in always_used.instructions(0, place, everywhere=access.may_see(None)):
             yield {"memory_id": item.id, "content": item.content}
         for known in always_used.items() if place is None else context_memories(user_id, place):
             yield {
@@ -148,7 +148,7 @@ def resource_templates() -> list[dict[str, Any]]:
 
 def _spaces(user_id: int) -> list[SpaceOut]:
     found = list_spaces(user_id, SpaceQuery(limit=MAX_SPACES)).items
-    return [space for space in found if access.includes(space.space_id)]
+    return [space for space in found if access.may_see(space.space_id)]
 
 
 def resource(user_id: int, uri: str) -> Any:
@@ -160,7 +160,7 @@ def resource(user_id: int, uri: str) -> Any:
     elif uri == SPACES:
         found = [{"space_id": space.space_id, "kind": space.kind, "name": space.name} for space in _spaces(user_id)]
     elif space_id is not None:
-        access.require(space_id)
+        access.require_space(space_id)
         require_member(user_id, space_id)
         found = view_space(user_id, space_id).model_dump(mode="json", exclude={"invited_by"})
     else:
@@ -171,7 +171,7 @@ def resource(user_id: int, uri: str) -> Any:
 
 def profile(user_id: int) -> dict[str, str]:
     """Return what is known about who the user is; empty for a token that may not look outside spaces."""
-    if not access.includes(None):
+    if not access.may_see(None):
         return {}
     known = get_profile(user_id)
     fields = {"name": known.name, "preferred_name": known.preferred_name, "birthday": known.birthday}
@@ -219,8 +219,8 @@ def _title(item: FoundPassage) -> str:
 
 def _url(item: FoundPassage) -> str:
     if item.kind != "memory" and item.conversation_id:
-        return absolute(f"/c/{item.conversation_id}") + (f"#m-{item.message_id}" if item.message_id else "")
-    return absolute("/memory")
+        return absolute_url(f"/c/{item.conversation_id}") + (f"#m-{item.message_id}" if item.message_id else "")
+    return absolute_url("/memory")
 
 
 def _resource(uri: str, name: str, description: str) -> dict[str, Any]:

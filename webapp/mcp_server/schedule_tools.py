@@ -26,9 +26,9 @@ def list_schedules(user_id: int, _args: schemas.ListSchedules) -> dict[str, Any]
 def create_schedule(user_id: int, args: ScheduleFields) -> dict[str, Any]:
     """Make a schedule that ends with this token. Raises as the service, and Forbidden."""
     if isinstance(args.conversation, int):
-        if not access.includes(get_conversation(user_id, args.conversation).space_id):
+        if not access.may_see(get_conversation(user_id, args.conversation).space_id):
             raise NotFound("There is no such conversation.")
-    elif not access.includes(None):
+    elif not access.may_see(None):
         raise Forbidden("New conversations are outside spaces, where you may not look. Name one that is in a space.")
     row = service.create_schedule(user_id, args, token_id=require_identity().token_id)
     _note(user_id, row.schedule_id)
@@ -72,7 +72,7 @@ def _visible_schedules(rows: Sequence[Schedule]) -> Sequence[Schedule]:
     goes_to = {row.schedule_id: row.conversation_id for row in rows if row.is_standing and row.conversation_id}
     columns = select(Conversation.conversation_id, Conversation.space_id)
     spaces = dict(db.session.execute(columns.where(Conversation.conversation_id.in_(goes_to.values()))).all())
-    return [row for row in rows if access.includes(spaces.get(goes_to.get(row.schedule_id, 0)))]
+    return [row for row in rows if access.may_see(spaces.get(goes_to.get(row.schedule_id, 0)))]
 
 
 def _note(user_id: int, schedule_id: int) -> None:

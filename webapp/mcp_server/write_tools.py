@@ -32,7 +32,7 @@ _OUTCOME_TEXTS = {
 def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
     """Remember or propose what the user said in words of theirs. Raises NotFound, Invalid, Forbidden if forgotten."""
     require_memory(user_id)
-    access.require(args.space_id)
+    access.require_space(args.space_id)
     if args.space_id is not None:
         require_member(user_id, args.space_id)
     if not keeps_names_and_numbers(args.content, [args.quote]):
@@ -68,7 +68,7 @@ def forget(user_id: int, args: schemas.Forget) -> dict[str, Any]:
     _within_reach(memories.get_memory(user_id, args.memory_id))
     forgotten = forget_one(user_id, args.memory_id)
     record(user_id, Action.MEMORIES_CHANGED, f"{len(forgotten.memory_ids)} forgotten")
-    near = [reply for reply in forgotten.used_in if access.includes(reply.space_id)]
+    near = [reply for reply in forgotten.used_in if access.may_see(reply.space_id)]
     return {
         "status": "forgotten",
         "memory_ids": forgotten.memory_ids,
@@ -80,7 +80,7 @@ def forget(user_id: int, args: schemas.Forget) -> dict[str, Any]:
 
 
 def _within_reach(row: Memory) -> Memory:
-    if not access.includes(row.space_id):
+    if not access.may_see(row.space_id):
         raise NotFound("There is no such memory.")
     return row
 

@@ -43,9 +43,8 @@ def _statement(value: str) -> str:
 
 
 def _check_range(value: D) -> D:
-    day = value.astimezone(UTC).date() if isinstance(value, datetime) else value
-    if not date(1970, 1, 2) <= day <= date(2038, 1, 18):
-        raise ValueError("must be between 1970 and 2038")  # what a TIMESTAMP holds
+    if not date(1970, 1, 2) <= date(value.year, value.month, value.day) <= date(2038, 1, 17):
+        raise ValueError("must be between 1970 and 2038")  # what a TIMESTAMP holds, whatever the zone
     return value
 
 

@@ -1,4 +1,4 @@
-"""Search in a user's memories by words."""
+"""Full-text search in a user's memories."""
 
 import logging
 import math

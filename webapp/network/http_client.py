@@ -52,12 +52,12 @@ def request(
     body: bytes | None = None,
     headers: Mapping[str, str] | None = None,
     seconds: float = 10.0,
-    most: int = 65_536,
+    max_bytes: int = 65_536,
     allowed: AllowedHosts | None = AllowedHosts(),  # noqa: B008  (frozen)
 ) -> Answer:
     """Return the answer, within `seconds`, from the address checked; with None allowed, from anywhere.
 
-    Its body is not read if `most` is 0, and one of more bytes is a failure. Raises RequestRefused, RequestFailed.
+    Its body is not read if `max_bytes` is 0, and one of more bytes is a failure. Raises RequestRefused, RequestFailed.
     """
     check_url(url)
     fixed = {"User-Agent": "Commonplace", "Accept-Encoding": "identity", **(headers or {}), "Connection": "close"}
@@ -65,12 +65,12 @@ def request(
     async def ask() -> Answer:
         data = bytearray()
         async with asyncio.timeout(seconds), open_response(method, url, fixed, body, seconds, allowed) as response:
-            if most == 0:
+            if max_bytes == 0:
                 return Answer(response.status_code, dict(response.headers), b"")
             async for piece in response.aiter_raw():
                 data += piece
-                if len(data) > most:
-                    raise RequestFailed(say("It answered with more than %(bytes)s bytes.", bytes=f"{most:,}"))
+                if len(data) > max_bytes:
+                    raise RequestFailed(say("It answered with more than %(bytes)s bytes.", bytes=f"{max_bytes:,}"))
         return Answer(response.status_code, dict(response.headers), bytes(data))
 
     try:
@@ -106,7 +106,7 @@ async def open_response(
     except httpx2.TimeoutException:
         raise RequestFailed(TIMEOUT) from None
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-        raise RequestFailed(_describe_error(error)) from None
+        raise RequestFailed(describe_error(error)) from None
 
 
 async def _send(
@@ -153,7 +153,8 @@ async def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(row[4][0]) for row in rows))
 
 
-def _describe_error(error: BaseException | None) -> str:
+def describe_error(error: BaseException | None) -> str:
+    """Return why a connection failed, from its error and what that came from."""
     while error is not None:
         if isinstance(error, ssl.SSLError):
             return NO_TLS

@@ -25,7 +25,7 @@ _LOCAL_SUFFIXES = tuple(f".{name}" for name in ("localhost", "localdomain", "loc
 """Names that exist only in one's own network."""
 LOCAL_ADDRESS = N_("The address is within this server's own network.")
 UNKNOWN = N_("There is no host with this name.")
-NO_TLS = N_("The connection could not be encrypted: its certificate is not accepted.")
+NO_TLS = N_("The connection could not be encrypted: the server does not use HTTPS, or its certificate is not accepted.")
 TIMEOUT = N_("It did not answer in time.")
 SILENT = N_("Nothing answers at this address.")
 LOST = N_("The connection broke.")
@@ -74,11 +74,11 @@ class _RequestProblem(Exception):
 
 
 class RequestRefused(_RequestProblem):
-    """Requests to the address are not allowed; the text says why, for the person who entered it."""
+    """A URL that may not be requested; the text says why, for the person who entered it."""
 
 
 class RequestFailed(_RequestProblem):
-    """It was asked and did not answer properly; the text says how, but quotes nothing of the answer."""
+    """A server that did not answer properly; the text says how, but quotes nothing of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ def with_scheme(address: str) -> str:
     return f"https://{address}" if "." in address.partition("/")[0] else f"http://{address}"
 
 
-def outside_url(field: str, url: str, allowed: AllowedHosts) -> str:
+def check_outside_url(field: str, url: str, allowed: AllowedHosts) -> str:
     """Return an address as it is. Raises Invalid, for this field, where `check_host` refuses it."""
     try:
         check_host(url, allowed)

@@ -11,7 +11,7 @@ from webapp.accounts.auth import cookieless, public
 from webapp.db.base import db
 from webapp.extensions import limiter
 from webapp.http import problems
-from webapp.http.views import PROGRAMS, PageBlueprint, ViewResult, absolute, commit
+from webapp.http.views import PROGRAMS, PageBlueprint, ViewResult, absolute_url, commit
 from webapp.i18n.marks import N_
 from webapp.oauth import clients, registry, service
 from webapp.oauth.clients import Metadata
@@ -33,7 +33,7 @@ def server() -> Any:
 @public
 def metadata() -> ViewResult:
     """Return what this authorization server can do (RFC 8414)."""
-    issuer = absolute()
+    issuer = absolute_url()
     return {
         "issuer": issuer,
         "authorization_endpoint": f"{issuer}/oauth/authorize",
@@ -108,8 +108,8 @@ def init_oauth(app: Flask) -> None:
     """Report errors under these URLs as OAuth prescribes, and register programs as a kind of access to accounts."""
     for path in PROGRAMS:
         problems.set_error_format(app, path, _error)
-    add_kind("programs", Kind(N_("Other programs"), _names, service.disconnect_all))
+    add_kind("programs", Kind(N_("Other programs"), _program_names, service.disconnect_all))
 
 
-def _names(user_id: int) -> list[str]:
+def _program_names(user_id: int) -> list[str]:
     return [client.name for _grant, client, _token in service.list_grants(user_id)]

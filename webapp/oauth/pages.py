@@ -15,7 +15,7 @@ from webapp.extensions import limiter
 from webapp.http.forms import sentences
 from webapp.http.security_headers import POLICY
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult, absolute, commit, commit_and_redirect
+from webapp.http.views import PageBlueprint, ViewResult, absolute_url, commit, commit_and_redirect
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _, translate_stored
 from webapp.oauth import clients, registry, service
@@ -120,7 +120,7 @@ def index() -> str:
         }
         for grant, client, token in service.list_grants(current_user_id())
     ]
-    return render_template("oauth/programs.html", host=absolute(), events=events, words=words, connected=connected)
+    return render_template("oauth/programs.html", host=absolute_url(), events=events, words=words, connected=connected)
 
 
 @blueprint.post("/settings/programs/<int:grant_id>/disconnect")

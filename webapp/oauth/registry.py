@@ -69,7 +69,7 @@ def _document(client_id: str) -> Metadata:
             client_id,
             headers={"Accept": "application/json"},
             seconds=DOCUMENT_SECONDS,
-            most=DOCUMENT_BYTES,
+            max_bytes=DOCUMENT_BYTES,
             allowed=app_settings().outbound_allowed,
         )
     except (outbound.RequestRefused, outbound.RequestFailed) as error:

@@ -14,7 +14,7 @@ from flask import Response, g
 
 from webapp.db.encryption import digest_of
 from webapp.errors import Conflict
-from webapp.http.views import absolute
+from webapp.http.views import absolute_url
 from webapp.oauth import clients, registry, service
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
 from webapp.oauth.service import IssuedTokens
@@ -94,7 +94,7 @@ class _CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]  # Authlib has n
     TOKEN_ENDPOINT_AUTH_METHODS = list(clients.AUTH_METHODS)
 
     def validate_authorization_request(self) -> str:
-        """As Authlib's; also requires a challenge (OAuth 2.1), and no resource but ours (RFC 8707)."""
+        """Check as Authlib does; also require a challenge (OAuth 2.1), and no resource but ours (RFC 8707)."""
         redirect_uri: str = super().validate_authorization_request()
         data = self.request.payload.data
         if not data.get("code_challenge") or data.get("code_challenge_method") != "S256":
@@ -108,7 +108,7 @@ class _CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]  # Authlib has n
         return answer
 
     def generate_authorization_code(self) -> str:
-        """The code comes from the service, which stores it."""
+        """Return a code from the service, which stores it."""
         consent: Consent = self.request.user
         return service.issue_code(
             consent.user_id,
@@ -120,7 +120,7 @@ class _CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]  # Authlib has n
         )
 
     def save_authorization_code(self, code: str, request: Any) -> None:
-        """It is stored already."""
+        """Do nothing: it is stored already."""
 
     def query_authorization_code(self, code: str, client: Client) -> _Code | None:
         _check_resource(self.request.payload.datalist)
@@ -138,7 +138,7 @@ class _CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]  # Authlib has n
         return _as_answer(tokens)
 
     def save_token(self, token: Mapping[str, Any]) -> None:
-        """It is stored already."""
+        """Do nothing: it is stored already."""
 
     def delete_authorization_code(self, authorization_code: _Code) -> None:
         """Keep the code, so that a second use is noticed."""
@@ -161,10 +161,10 @@ class _RefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
         return _as_answer(service.renew(refresh_token.token, refresh_token.grant))
 
     def save_token(self, token: Mapping[str, Any]) -> None:
-        """It is stored already."""
+        """Do nothing: it is stored already."""
 
     def revoke_old_credential(self, refresh_token: _StoredGrant) -> None:
-        """It was marked as used when the new one was issued."""
+        """Do nothing: the old token was marked as used when the new one was issued."""
 
 
 class _Revocation(RevocationEndpoint):  # type: ignore[misc]
@@ -184,7 +184,7 @@ class _Revocation(RevocationEndpoint):  # type: ignore[misc]
 
 class _Issuer(IssuerParameter):  # type: ignore[misc]
     def get_issuer(self) -> str:
-        return absolute()
+        return absolute_url()
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +255,6 @@ def _as_answer(tokens: IssuedTokens) -> dict[str, Any]:
 
 
 def _check_resource(parameters: Mapping[str, list[str]], redirect_uri: str | None = None) -> None:
-    ours = (absolute("/mcp"), absolute())  # what tokens are for, and this server itself
+    ours = (absolute_url("/mcp"), absolute_url())  # what tokens are for, and this server itself
     if any(url.rstrip("/") not in ours for url in parameters.get("resource", [])):
         raise InvalidTarget("There is no such resource here.", redirect_uri=redirect_uri)

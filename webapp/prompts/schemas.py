@@ -5,12 +5,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from webapp.http.validation import Id, Input, Instant, Lines, ListOut, Output, encodable
+from webapp.http.validation import Id, Input, Instant, Lines, ListOut, Output, check_storable
 from webapp.prompts.models import Prompt, PromptVersion
 
 
 def _text_of_prompt(value: str) -> str:
-    return encodable(value).replace("\r\n", "\n")
+    return check_storable(value).replace("\r\n", "\n")
 
 
 PromptText = Annotated[str, Field(min_length=1, max_length=32_768), AfterValidator(_text_of_prompt)]

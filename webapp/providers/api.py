@@ -11,14 +11,7 @@ from webapp.http.validation import Id, PageQuery
 from webapp.http.views import commit
 from webapp.i18n.marks import say
 from webapp.llm.settings import ModelSettings
-from webapp.providers import (
-    connection_check,
-    connection_setup,
-    downloads,
-    grades,
-    model_choice,
-    service,
-)
+from webapp.providers import connection_check, connection_setup, downloads, grades, model_choice, service
 from webapp.providers.models import ModelConnection
 from webapp.providers.repository import server_settings, settings_at
 from webapp.providers.schemas import (
@@ -26,7 +19,6 @@ from webapp.providers.schemas import (
     ConnectionList,
     ConnectionOut,
     ExamQueued,
-    LocalServer,
     LocalServerList,
     LocalServerName,
     MemoryGradeOut,
@@ -86,7 +78,7 @@ def list_connections(query: PageQuery) -> ConnectionList:
 def create_connection(body: NewConnection) -> ConnectionOut:
     """Connect a model server. Its key is write-only. Without `models` it is tested first, and offers what it lists."""
     db.session.rollback()  # nothing is held while the server answers
-    _require(connection_setup.settings_of(body), body)
+    _check_roles(connection_setup.settings_of(body), body)
     return _out(connection_setup.connect_listed(body) if body.models is None else service.create_connection(body))
 
 
@@ -108,11 +100,11 @@ def change_connection(connection_id: int, changes: ConnectionChanges) -> ModelCo
         row = service.get_connection(connection_id)
         settings = settings_at(changes.base_url or row.base_url, service.secrets_after(row, changes))
         db.session.rollback()
-        _require(settings, changes)
+        _check_roles(settings, changes)
     return service.update_connection(connection_id, changes)
 
 
-def _require(settings: ModelSettings, fields: NewConnection | ConnectionChanges) -> None:
+def _check_roles(settings: ModelSettings, fields: NewConnection | ConnectionChanges) -> None:
     """Raise Invalid for a model that cannot do what it was chosen for."""
     if (model := fields.embedding_model) and (
         problem := connection_check.embedding_problem(settings.with_embeddings(model))
@@ -157,20 +149,19 @@ def _out(row: ModelConnection) -> ConnectionOut:
 def detect() -> LocalServerList:
     """The model servers that answer on their usual ports on this machine."""
     db.session.rollback()
-    servers = connection_setup.discover(app_settings().local_servers)
-    return LocalServerList(servers=[LocalServer.from_row(server) for server in servers])
+    return LocalServerList(servers=connection_setup.discover(app_settings().local_servers))
 
 
 @blueprint.post("/local-servers/<name>/pull", status=202)
 def pull(name: LocalServerName, body: PullRequest) -> PullOut:
     """Let Ollama fetch a model, or resume that. Read how far it has got at the same URL."""
-    return PullOut.from_row(downloads.start_pull(app_settings().local_servers, name, body.model))
+    return downloads.start_pull(app_settings().local_servers, name, body.model)
 
 
 @blueprint.get("/local-servers/<name>/pull")
 def show_pull(name: LocalServerName) -> PullOut:
     """Return how far the last model that was asked for has been fetched."""
-    return PullOut.from_row(downloads.get_pull(name))
+    return downloads.get_pull(name)
 
 
 @blueprint.delete("/local-servers/<name>/pull")

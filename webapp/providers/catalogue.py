@@ -15,7 +15,7 @@ from webapp.llm.settings import ModelSettings, Target
 from webapp.providers.repository import LoadedConnections, OfferedModel, load
 
 CACHE_SECONDS = 10.0
-HOME_ID = "default"
+ENVIRONMENT_MODEL = "default"
 """The id of the model that the environment names."""
 
 
@@ -48,12 +48,12 @@ class Catalogue:
 catalogue = Catalogue()
 
 
-def environment_wins(settings: Settings) -> bool:
-    """Return whether the environment names a model server, which then takes precedence over every connection."""
+def environment_sets_models(settings: Settings) -> bool:
+    """Return whether the environment names a model server, which then takes precedence over all connections."""
     return not settings.offline_model and bool(settings.openai_base_url or settings.openai_api_key)
 
 
-def environment_embeds(settings: Settings) -> bool:
+def environment_sets_embeddings(settings: Settings) -> bool:
     """Return whether the environment says what makes the vectors, which then takes precedence over any choice."""
     is_set = bool(settings.embedding_base_url or settings.embedding_model)
     return settings.embedder != "server" or (is_set and not settings.offline_model)
@@ -61,15 +61,15 @@ def environment_embeds(settings: Settings) -> bool:
 
 def chosen_embeddings() -> ModelSettings | None:
     """Return the server and model that an admin chose for vectors; None if the environment decides or nobody has."""
-    return None if environment_embeds(app_settings()) else catalogue.read().embeddings
+    return None if environment_sets_embeddings(app_settings()) else catalogue.read().embeddings
 
 
 def cached_embeddings() -> ModelSettings | None:
-    """Return the same, as this process last read it; no query."""
-    return None if environment_embeds(app_settings()) else catalogue.last_read.embeddings
+    """Return the embedding server and model as this process last read them; makes no query."""
+    return None if environment_sets_embeddings(app_settings()) else catalogue.last_read.embeddings
 
 
-def has_worker() -> bool:
+def has_background_model() -> bool:
     """Return whether a real model does the background work; the screen tour does none."""
     return not app_settings().offline_model or background_choice() is not None
 
@@ -78,9 +78,9 @@ def models_for_user(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
     """Return the models that this user may choose; the one used without a choice is marked as the default."""
     settings = app_settings()
     models = _offers_for(user_id, is_admin=is_admin)
-    default = None if environment_wins(settings) else _default_of(models)
+    default = None if environment_sets_models(settings) else _default_of(models)
     home = OfferedModel(
-        Target(HOME_ID, settings.model.chat_model, settings.model, {}, settings.context_tokens),
+        Target(ENVIRONMENT_MODEL, settings.model.chat_model, settings.model, {}, settings.context_tokens),
         settings.model.chat_model,
         None,
         is_default=default is None,
@@ -108,7 +108,7 @@ def targets_for(model_id: str | None, user_id: int, *, is_admin: bool) -> list[T
     never answers anybody else.
     """
     models = models_for_user(user_id, is_admin=is_admin)
-    if [offer.target.id for offer in models] == [HOME_ID]:
+    if [offer.target.id for offer in models] == [ENVIRONMENT_MODEL]:
         return []
     default = next(offer for offer in models if offer.is_default)
     first = next((offer for offer in models if offer.target.id == model_id), default).target
@@ -128,7 +128,7 @@ def tour_targets(asker: dict[str, Any] | None, *, is_admin: bool) -> list[Target
     if not settings.offline_model:
         return []
     context = {"language": UserSettings.of(asker).document_language, **({"is_admin": "yes"} if is_admin else {})}
-    return [Target(HOME_ID, settings.model.chat_model, settings.model, {"metadata": context})]
+    return [Target(ENVIRONMENT_MODEL, settings.model.chat_model, settings.model, {"metadata": context})]
 
 
 def with_parameters(targets: Sequence[Target], parameters: Mapping[str, Any]) -> list[Target]:
@@ -141,13 +141,13 @@ def with_parameters(targets: Sequence[Target], parameters: Mapping[str, Any]) ->
             parameters={**target.parameters, **sent},
             system="\n\n".join(filter(None, (target.system, str(parameters.get("system") or "")))),
         )
-        for target in targets or [Target(HOME_ID, home.chat_model, home)]
+        for target in targets or [Target(ENVIRONMENT_MODEL, home.chat_model, home)]
     ]
 
 
-def environment_works(settings: Settings) -> bool:
+def environment_sets_background_model(settings: Settings) -> bool:
     """Return whether the environment names the model for background work, which overrides any choice."""
-    return environment_wins(settings) and bool(settings.background_model)
+    return environment_sets_models(settings) and bool(settings.background_model)
 
 
 def cached_price(target_id: str | None) -> tuple[float | None, float | None]:
@@ -171,12 +171,12 @@ def background_target() -> Target | None:
 
 
 def background_choice() -> Target | None:
-    """Return the same, with the caller's transaction left open."""
+    """Return the background model like `background_target`, but leave the caller's transaction open."""
     settings = app_settings()
-    if environment_works(settings):
+    if environment_sets_background_model(settings):
         return None
     loaded = catalogue.read()
-    if loaded.background is not None or environment_wins(settings):
+    if loaded.background is not None or environment_sets_models(settings):
         return loaded.background
     default = _default_of(loaded.offered)
     return default.target if default else None

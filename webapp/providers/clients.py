@@ -16,7 +16,7 @@ from webapp.providers.catalogue import (
     cached_embeddings,
     catalogue,
     chosen_embeddings,
-    environment_embeds,
+    environment_sets_embeddings,
     servers_of,
 )
 from webapp.providers.priority import Priority
@@ -48,7 +48,7 @@ def init_models(
     # Until a model is connected nobody has said where vectors come from.
     name = "local" if settings.offline_model and settings.embedder == "server" else settings.embedder
     home = packaged_embedder(name, settings.embedder_socket) or OpenAIEmbedder(settings.model, capabilities)
-    stand_in = None if environment_embeds(settings) else packaged_embedder("local", settings.embedder_socket)
+    stand_in = None if environment_sets_embeddings(settings) else packaged_embedder("local", settings.embedder_socket)
     embeddings.put(
         app,
         Embeddings(

@@ -20,7 +20,7 @@ from webapp.providers.api import run_test
 from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.providers.model_choice import status
 from webapp.providers.models import ModelConnection
-from webapp.providers.schemas import NewConnection, header_lines
+from webapp.providers.schemas import LocalServer, NewConnection, header_lines
 from webapp.providers.server_models import PROVIDERS, Choice, stored_speed
 from webapp.providers.service import offers_of
 
@@ -83,14 +83,14 @@ def connect() -> ViewResult:
 
 
 @blueprint.get("/admin/models/nearby")
-def look_around() -> ViewResult:
+def offer_local() -> ViewResult:
     """The servers on this machine that could be used; nothing if a real model answers. Fetched by the start page."""
-    return "" if status().is_connected else render_template("providers/_nearby.html", servers=_servers())
+    return "" if status().is_connected else render_template("providers/_servers.html", servers=_servers())
 
 
 @blueprint.post("/admin/models/nearby")
-def use_nearby() -> ViewResult:
-    """Connect a server on this machine."""
+def connect_local() -> ViewResult:
+    """Connect a server on this machine, with the chosen model as its default."""
     places = app_settings().local_servers
     try:
         row = connection_setup.connect_local(places, request.form.get("name", ""), request.form.get("model", "")[:200])
@@ -196,7 +196,7 @@ def _answering() -> str:
     return state.label if state.is_connected else ""
 
 
-def _servers() -> list[connection_setup.Nearby]:
+def _servers() -> list[LocalServer]:
     """Return the servers on this machine that are not connected yet."""
     urls = connection_setup.connected_urls()
     db.session.remove()  # nothing is held while they are contacted

@@ -21,6 +21,8 @@ from webapp.llm.events import ReasoningDelta, TextDelta
 from webapp.llm.pool import CHARACTERS
 from webapp.llm.sdk import get, sync_client
 from webapp.llm.settings import LOADING_SECONDS, ModelSettings, is_own
+from webapp.network.http_client import describe_error
+from webapp.network.outbound import NO_TLS
 from webapp.providers.server_models import (
     ListedModel,
     choices_of,
@@ -54,17 +56,19 @@ def error_text(exc: Exception) -> str:
         kind = type(exc).__name__
         if "Timeout" in kind:
             return error.detail
+        if describe_error(exc) == NO_TLS:
+            return NO_TLS
         return NO_SERVER if "Connect" in kind else NOT_OPENAI
     return _WORDS.get(error.code, error.detail)
 
 
 def model_list_error_text(exc: Exception) -> str:
-    """Return the same for the list of models: a URL without one does not belong to such a server."""
+    """Return why the list of models cannot be read: a URL without one is no OpenAI-compatible server."""
     return NOT_OPENAI if classify_exception(exc).code in ("model_not_found", "malformed_output") else error_text(exc)
 
 
 def picture_error_text(exc: Exception) -> str:
-    """Return the same for a picture: a refused request means a refused picture."""
+    """Return why a picture cannot be read: a refused request means a refused picture."""
     return NO_PICTURES if classify_exception(exc).status in (400, 404, 415, 422, 500, 501) else error_text(exc)
 
 

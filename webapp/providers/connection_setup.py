@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import select
@@ -20,7 +19,7 @@ from webapp.providers.connection_check import model_list_error_text, root_of
 from webapp.providers.key_encryption import Secrets
 from webapp.providers.models import ModelConnection
 from webapp.providers.repository import settings_at
-from webapp.providers.schemas import ConnectionChanges, NewConnection, OfferFields
+from webapp.providers.schemas import ConnectionChanges, LocalServer, NewConnection, OfferFields
 from webapp.providers.server_models import Choice, ListedModel, choices_of, prefers_at
 
 NO_MODELS = N_("The server answers, but it lists no model that can chat.")
@@ -81,21 +80,11 @@ SECONDS = 1.5
 MAX_BYTES = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Nearby:
-    """A server that answers, its chat models, the most capable first, and whether it can fetch more (Ollama)."""
-
-    name: str
-    base_url: str
-    models: list[str]
-    can_pull: bool = False
-
-
-def discover(places: Mapping[str, str]) -> list[Nearby]:
+def discover(places: Mapping[str, str]) -> list[LocalServer]:
     """Return the servers, of some URLs by name, that answer within SECONDS; call it outside of a transaction."""
     if not places:
         return []
-    with ThreadPoolExecutor(len(places), thread_name_prefix="nearby") as pool:
+    with ThreadPoolExecutor(len(places), thread_name_prefix="local-servers") as pool:
         return [server for server in pool.map(lambda place: _probe(*place), places.items()) if server is not None]
 
 
@@ -104,7 +93,7 @@ def connected_urls() -> set[str]:
 
 
 def connect_local(places: Mapping[str, str], name: str, model: str) -> ModelConnection:
-    """Connect a nearby server with its chat models, or change its default to this one. Raises NotFound, Invalid."""
+    """Connect a local server with its chat models, or change its default to this one. Raises NotFound, Invalid."""
     if name not in places:
         raise NotFound("There is no such server.")
     fields = NewConnection(name=name, base_url=places[name])
@@ -133,7 +122,7 @@ def _choose(row: ModelConnection, model: str) -> ModelConnection:
     return service.update_connection(row.connection_id, ConnectionChanges(models=choices, is_enabled=True))
 
 
-def _probe(name: str, url: str) -> Nearby | None:
+def _probe(name: str, url: str) -> LocalServer | None:
     """Return a server and its chat models; None if nothing answers like one."""
     response = fetch(f"{url}/models")
     try:
@@ -143,12 +132,13 @@ def _probe(name: str, url: str) -> Nearby | None:
     rows = [row for row in rows if 0 < len(row.name) <= 200]
     version = fetch(f"{root_of(url)}/api/version")
     is_ollama = isinstance(version, dict) and "version" in version
-    return Nearby(name, url, [choice.name for choice in choices_of(rows)], can_pull=is_ollama)
+    models = [choice.name for choice in choices_of(rows)]
+    return LocalServer(name=name, base_url=url, models=models, can_pull=is_ollama)
 
 
 def fetch(url: str) -> Any:
     """Return the JSON at a URL on this machine; None if there is none within SECONDS."""
     try:
-        return json.loads(request("GET", url, seconds=SECONDS, most=MAX_BYTES, allowed=None).body)
+        return json.loads(request("GET", url, seconds=SECONDS, max_bytes=MAX_BYTES, allowed=None).body)
     except (RequestRefused, RequestFailed, ValueError, RecursionError):
         return None

@@ -6,13 +6,10 @@ import os
 import platform
 import threading
 import time
-import urllib.request
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
-from dataclasses import asdict, dataclass, replace
-from http.client import HTTPException
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from redis import Redis
 from redis.exceptions import RedisError
@@ -21,6 +18,7 @@ from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.extensions import redis
 from webapp.i18n.marks import N_
 from webapp.providers.connection_check import root_of
+from webapp.providers.schemas import PullOut
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +27,6 @@ ALIVE_SECONDS = 75
 SILENT_SECONDS = 60.0
 REPORT_SECONDS = 0.5
 RETENTION_SECONDS = 86_400
-MAX_LINE_BYTES = 1_000_000
 PROBLEMS = N_(
     {
         "unknown_model": "Ollama’s library has no model of this name.",
@@ -40,48 +37,36 @@ PROBLEMS = N_(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Pull:
-    """A model being fetched: bytes so far and altogether, and, once it has failed, one of PROBLEMS."""
-
-    model: str
-    state: Literal["running", "done", "failed", "cancelled"]
-    completed: int = 0
-    total: int = 0
-    problem: str = ""
-
-
-def get_pull(name: str) -> Pull:
+def get_pull(name: str) -> PullOut:
     """Return the last pull on a server. Raises NotFound before any."""
     return require(find_pull(name), "No model has been asked for.")
 
 
-def find_pull(name: str) -> Pull | None:
+def find_pull(name: str) -> PullOut | None:
     """Return the last pull on a server, if any; one whose process has died is interrupted."""
     stored, alive = redis().mget(_key(name), _key(name, ":alive"))  # at one moment: it may just be ending
     if not isinstance(stored, bytes):
         return None
-    pull = Pull(**json.loads(stored))
-    if pull.state == "running" and not alive:
-        return replace(pull, state="failed", problem="interrupted")
-    return pull
+    pull = PullOut.model_validate_json(stored)
+    return _failed(pull, "interrupted") if pull.state == "running" and not alive else pull
 
 
-def start_pull(places: Mapping[str, str], name: str, model: str) -> Pull:
+def start_pull(places: Mapping[str, str], name: str, model: str) -> PullOut:
     """Fetch a model in a thread, if not fetched yet. Raises NotFound for another server, Conflict during another."""
     if name not in places:
         raise NotFound("There is no such server.")
     if not model or len(model) > 200 or not model.isprintable():
         raise Invalid.field("model", "is not the name of a model")
     client, previous = redis(), find_pull(name)
-    if not client.set(_key(name, ":alive"), model, nx=True, ex=ALIVE_SECONDS):
-        if previous is not None and previous.model == model:
-            client.delete(_key(name, ":stop"))  # cancelled, and not stopped yet: it goes on
-            return replace(previous, state="running", problem="")
+    is_resumed = previous is not None and previous.model == model
+    done, total = (previous.completed, previous.total) if previous is not None and is_resumed else (0, 0)
+    pull = PullOut(model=model, state="running", completed=done, total=total, problem="")
+    is_new = client.set(_key(name, ":alive"), model, nx=True, ex=ALIVE_SECONDS)
+    if not is_new and not is_resumed:
         raise Conflict("Another model is being fetched. Wait for it, or cancel it.")
-    resumed = previous if previous is not None and previous.model == model else Pull(model, "running")
-    pull = replace(resumed, state="running", problem="")
-    client.delete(_key(name, ":stop"))
+    client.delete(_key(name, ":stop"))  # cancelled, and not stopped yet: it goes on
+    if not is_new:
+        return pull
     _store(client, name, pull)
     threading.Thread(target=_run, args=(client, name, places[name], pull), name="pull", daemon=True).start()
     return pull
@@ -92,12 +77,12 @@ def cancel_pull(name: str) -> None:
     client, pull = redis(), get_pull(name)
     if pull.state in ("running", "failed"):
         client.set(_key(name, ":stop"), 1, ex=RETENTION_SECONDS)
-        _store(client, name, replace(pull, state="cancelled", problem=""))
+        _store(client, name, pull.model_copy(update={"state": "cancelled", "problem": ""}))
 
 
-def _run(client: Redis, name: str, url: str, pull: Pull) -> None:
+def _run(client: Redis, name: str, url: str, pull: PullOut) -> None:
     try:
-        pull = _follow(client, name, pull, lambda: _lines(url, pull.model))
+        pull = _follow(client, name, pull, _lines(url, pull.model))
         _store(client, name, pull)
     except RedisError as error:
         log.warning("pull is not reported", extra={"error": type(error).__name__})
@@ -105,50 +90,49 @@ def _run(client: Redis, name: str, url: str, pull: Pull) -> None:
         client.delete(_key(name, ":alive"), _key(name, ":stop"))
 
 
-def _follow(client: Redis, name: str, pull: Pull, lines: Callable[[], Iterator[dict[str, Any]]]) -> Pull:
+def _follow(client: Redis, name: str, pull: PullOut, lines: Iterator[dict[str, Any]]) -> PullOut:
     """Report what Ollama says until it is done; returns how that ended."""
+    import httpx2  # noqa: PLC0415 - for an installation that fetches models
+
     layers: dict[str, tuple[int, int]] = {}
     reported = 0.0
     try:
-        for line in lines():
+        for line in lines:
             if "error" in line:
-                return replace(pull, state="failed", problem=_problem(str(line["error"])))
+                return _failed(pull, _problem(str(line["error"])))
             if line.get("status") == "success":
-                return replace(pull, state="done", completed=pull.total)
+                return pull.model_copy(update={"state": "done", "completed": pull.total})
             if isinstance(line.get("total"), int):
                 layers[str(line.get("digest"))] = (int(line.get("completed") or 0), line["total"])
                 done, total = (sum(column) for column in zip(*layers.values(), strict=True))
                 reported = reported if total == pull.total else 0.0  # a new layer is told at once
-                pull = replace(pull, completed=done, total=total)
+                pull = pull.model_copy(update={"completed": done, "total": total})
             if time.monotonic() - reported >= REPORT_SECONDS:
                 reported = time.monotonic()
                 if client.exists(_key(name, ":stop")):
-                    return replace(pull, state="cancelled")
+                    return pull.model_copy(update={"state": "cancelled"})
                 client.expire(_key(name, ":alive"), ALIVE_SECONDS)
                 _store(client, name, pull)
-    except (OSError, ValueError, HTTPException) as error:
+    except (httpx2.HTTPError, ValueError) as error:
         log.info("pull broke off", extra={"error": type(error).__name__})
-    return replace(pull, state="failed", problem="interrupted")
+    return _failed(pull, "interrupted")
+
+
+def _failed(pull: PullOut, problem: str) -> PullOut:
+    return pull.model_copy(update={"state": "failed", "problem": problem})
 
 
 def _lines(url: str, model: str) -> Iterator[dict[str, Any]]:
-    body = json.dumps({"model": model, "stream": True}).encode()
-    request = urllib.request.Request(  # noqa: S310 - a URL of the settings
-        f"{root_of(url)}/api/pull", data=body, headers={"Content-Type": "application/json"}
-    )
-    # No proxy from the environment: this is about this machine. A refusal is an answer, too.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Refusals)
-    with closing(opener.open(request, timeout=SILENT_SECONDS)) as answer:
-        while line := answer.readline(MAX_LINE_BYTES):
-            data = json.loads(line)
-            if isinstance(data, dict):
-                yield data
+    """Yield what Ollama says while it fetches a model; a refusal is an answer, too."""
+    import httpx2  # noqa: PLC0415 - as above
 
-
-class _Refusals(urllib.request.HTTPErrorProcessor):
-    def http_response(self, request: urllib.request.Request, response: Any) -> Any:  # noqa: ARG002
-        """Return the answer whatever its status."""
-        return response
+    body = {"model": model, "stream": True}
+    # No proxy from the environment: this is about this machine.
+    options: dict[str, Any] = {"json": body, "timeout": SILENT_SECONDS, "trust_env": False}
+    with httpx2.stream("POST", f"{root_of(url)}/api/pull", **options) as answer:
+        for line in map(json.loads, answer.iter_lines()):
+            if isinstance(line, dict):
+                yield line
 
 
 def _problem(text: str) -> str:
@@ -160,8 +144,8 @@ def _problem(text: str) -> str:
     return "refused"
 
 
-def _store(client: Redis, name: str, pull: Pull) -> None:
-    client.set(_key(name), json.dumps(asdict(pull)), ex=RETENTION_SECONDS)
+def _store(client: Redis, name: str, pull: PullOut) -> None:
+    client.set(_key(name), pull.model_dump_json(), ex=RETENTION_SECONDS)
 
 
 def _key(name: str, part: str = "") -> str:

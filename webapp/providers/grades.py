@@ -12,7 +12,7 @@ from webapp.errors import NotFound, require
 from webapp.extensions import app_settings, redis
 from webapp.llm.settings import Target
 from webapp.providers import service
-from webapp.providers.catalogue import HOME_ID, background_choice, environment_wins
+from webapp.providers.catalogue import ENVIRONMENT_MODEL, background_choice, environment_sets_models
 from webapp.providers.models import MemoryGrade
 from webapp.providers.repository import server_settings
 from webapp.providers.schemas import offer_id
@@ -22,23 +22,23 @@ JOB = "exam"
 
 @dataclass(frozen=True, slots=True)
 class Examinee:
-    """A model as the page of grades shows it; `works` if it does the background work now."""
+    """A model as the page of grades shows it; `is_background_model`: it does the background work now."""
 
     id: str
     name: str
     grade: MemoryGrade | None
-    works: bool
+    is_background_model: bool
 
 
-def worker() -> Target:
-    """Return the model that does background work now."""
-    return background_choice() or _home()
+def background_model() -> Target:
+    """Return the model that does the background work now."""
+    return background_choice() or _environment_target()
 
 
 def target_of(model_id: str) -> Target:
     """Return a model by its id; the environment's is that for background work. Raises NotFound."""
-    if model_id == HOME_ID:
-        return _home()
+    if model_id == ENVIRONMENT_MODEL:
+        return _environment_target()
     number = model_id.partition("/")[0]
     targets = _targets(int(number)) if number.isdecimal() and len(number) < 10 else []
     return require(next((target for target in targets if target.id == model_id), None), "There is no such model.")
@@ -59,7 +59,7 @@ def grades_of(targets: Sequence[Target]) -> dict[str, MemoryGrade]:
 
 def grade_of_reply(model_id: str | None) -> MemoryGrade | None:
     """Return the grade of a model that writes replies, by its id; of the environment's chat model if there is none."""
-    if model_id in (None, HOME_ID):
+    if model_id in (None, ENVIRONMENT_MODEL):
         home = app_settings().model
         return db.session.get(MemoryGrade, key_at(home.base_url, home.chat_model))
     try:
@@ -71,7 +71,7 @@ def grade_of_reply(model_id: str | None) -> MemoryGrade | None:
 def key_of(target: Target) -> str:
     """Return what identifies the model on its server (64 hexadecimal digits) that writes memories beside this one."""
     server = target.settings
-    model = server.background_model if target.id == HOME_ID else target.model
+    model = server.background_model if target.id == ENVIRONMENT_MODEL else target.model
     return key_at(server.base_url, model)
 
 
@@ -82,8 +82,8 @@ def key_at(base_url: str, model: str) -> str:
 
 def models_to_examine() -> list[str]:
     """Return the id of the model that does background work if it has no grade; the demonstration needs none."""
-    target = worker()
-    is_real = target.id != HOME_ID or not app_settings().offline_model
+    target = background_model()
+    is_real = target.id != ENVIRONMENT_MODEL or not app_settings().offline_model
     return [target.id] if is_real and grade_of(target) is None else []
 
 
@@ -103,9 +103,9 @@ def examinees(connection_id: int | None = None) -> list[Examinee]:
     if connection_id is not None:
         targets = _targets(connection_id)
     else:
-        targets = [_home()] if environment_wins(app_settings()) else []
-    by_key, at_work = grades_of(targets), worker().id
-    return [Examinee(t.id, t.model, by_key.get(t.id), works=t.id == at_work) for t in targets]
+        targets = [_environment_target()] if environment_sets_models(app_settings()) else []
+    by_key, at_work = grades_of(targets), background_model().id
+    return [Examinee(t.id, t.model, by_key.get(t.id), is_background_model=t.id == at_work) for t in targets]
 
 
 def _targets(connection_id: int) -> list[Target]:
@@ -116,6 +116,6 @@ def _targets(connection_id: int) -> list[Target]:
     return [Target(offer_id(connection_id, name), name, server) for name in dict.fromkeys(names) if name]
 
 
-def _home() -> Target:
+def _environment_target() -> Target:
     home = app_settings().model
-    return Target(HOME_ID, home.background_model, home)
+    return Target(ENVIRONMENT_MODEL, home.background_model, home)

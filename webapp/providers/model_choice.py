@@ -10,13 +10,13 @@ from webapp.errors import Invalid
 from webapp.extensions import app_settings
 from webapp.llm.settings import ModelSettings, Target
 from webapp.parameters import Parameters
-from webapp.providers.catalogue import HOME_ID, models_for_user
+from webapp.providers.catalogue import ENVIRONMENT_MODEL, models_for_user
 from webapp.providers.repository import OfferedModel
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """The models a person may choose, their favourites first, and the one to start with."""
+class ModelMenu:
+    """The models that a person may choose, favourites first, and the one that is preselected."""
 
     favourites: list[OfferedModel]
     others: list[OfferedModel]
@@ -28,15 +28,15 @@ def choices() -> list[OfferedModel]:
     return models_for_user(current_user_id(), is_admin=is_admin())
 
 
-def choice() -> Choice:
-    """Return the caller's choice. If what they chose last no longer exists, it is the default."""
+def model_menu() -> ModelMenu:
+    """Return the caller's menu; the preselected model is the last one chosen or, if it is gone, the default."""
     models, settings = choices(), _settings()
     likes = {name: place for place, name in enumerate(settings.favourite_models)}
     liked = sorted((o for o in models if o.target.id in likes), key=lambda offer: likes[offer.target.id])
     ids = {offer.target.id for offer in models}
     default = next((offer.target.id for offer in models if offer.is_default), "")
     begins_with = settings.last_model if settings.last_model in ids else default
-    return Choice(liked, [offer for offer in models if offer.target.id not in likes], begins_with)
+    return ModelMenu(liked, [offer for offer in models if offer.target.id not in likes], begins_with)
 
 
 def target_of(model_id: str | None) -> Target | None:
@@ -101,7 +101,7 @@ class Status:
 def status_for(user_id: int, *, is_admin: bool) -> Status:
     offer = next(model for model in models_for_user(user_id, is_admin=is_admin) if model.is_default)
     target = offer.target
-    if target.id != HOME_ID:
+    if target.id != ENVIRONMENT_MODEL:
         return Status("connection", offer.label, target.model, target.settings)
     source: Literal["built-in", "environment"] = "built-in" if app_settings().offline_model else "environment"
     return Status(source, offer.label, target.model, target.settings)

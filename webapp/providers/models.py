@@ -41,7 +41,7 @@ class ModelConnection(Base):
 
 
 class ModelOffer(Base):
-    """A model of a connection as people choose it: its name there and here, who it is for, and its parameters."""
+    """A model that a connection offers: its name on the server and here, its audience, and its parameters."""
 
     __tablename__ = "model_offers"
     __table_args__ = (UniqueConstraint("connection_id", "model", name="uq_model_offers_model"),)

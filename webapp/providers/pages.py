@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 from webapp.accounts.auth import login_required
 from webapp.accounts.groups import list_groups
-from webapp.errors import Conflict, Invalid
+from webapp.errors import Invalid
 from webapp.extensions import app_settings
-from webapp.http.forms import first_sentence, on_form, require_version, secret, sentences, validate
+from webapp.http.forms import first_sentence, redisplay_form, require_version, secret, sentences, validate
 from webapp.http.validation import PageQuery
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.marks import N_
@@ -18,8 +18,12 @@ from webapp.i18n.request_language import gettext as _
 from webapp.parameters import Effort
 from webapp.providers import grades, service
 from webapp.providers.api import change_connection, list_models, run_test
-from webapp.providers.catalogue import environment_embeds, environment_wins, environment_works
-from webapp.providers.model_choice import choice, set_favourite
+from webapp.providers.catalogue import (
+    environment_sets_background_model,
+    environment_sets_embeddings,
+    environment_sets_models,
+)
+from webapp.providers.model_choice import model_menu, set_favourite
 from webapp.providers.models import ModelConnection, ModelOffer
 from webapp.providers.schemas import ConnectionChanges, OfferFields, Parameters, header_lines
 from webapp.providers.server_models import budget, stored_speed, stored_window
@@ -34,6 +38,7 @@ LABELS = N_(
         "headers": "The headers",
         "embedding_model": "This model",
         "background_model": "This model",
+        "models": "The list",
     }
 )
 
@@ -42,7 +47,7 @@ LABELS = N_(
 @login_required
 def my_models() -> ViewResult:
     """The models the user can choose: what they can do, what they cost, and which come first."""
-    return render_template("providers/mine.html", models=list_models().models, choice=choice())
+    return render_template("providers/mine.html", models=list_models().models, choice=model_menu())
 
 
 @blueprint.post("/models/favourites")
@@ -76,7 +81,7 @@ def show(connection_id: int) -> ViewResult:
     return _connection(connection_id)
 
 
-_on_connection = on_form(
+_on_connection = redisplay_form(
     lambda errors, connection_id: _connection(connection_id, errors=errors), LABELS, otherwise="name"
 )
 
@@ -99,32 +104,31 @@ def change(connection_id: int) -> ViewResult:
 
 
 @blueprint.post("/admin/models/<int:connection_id>/offers")
+@_on_connection
 def offer(connection_id: int) -> ViewResult:
     """Set which models of a connection people can choose."""
+    require_version(_offers(connection_id))
+    by_model = {row.model: row.parameters for row in service.offers_of(connection_id)}
+    names = [name.strip() for name in request.form.getlist("model") if name.strip()]
     try:
-        require_version(_offers(connection_id))
-        by_model = {row.model: row.parameters for row in service.offers_of(connection_id)}
-        names = [name.strip() for name in request.form.getlist("model") if name.strip()]
         models = [_offer(name, by_model.get(name, {})) for name in names]
-        service.update_connection(connection_id, ConnectionChanges(models=models))
+        changes = ConnectionChanges(models=models)
     except ValidationError:
-        error = _("Numbers only for windows, prices, temperature and length.")
-        return _connection(connection_id, errors={"models": error}), 422
-    except (Conflict, Invalid) as problem:
-        return _connection(connection_id, errors={"models": problem.detail}), problem.status
+        raise Invalid("Numbers only for windows, prices, temperature and length.") from None
+    service.update_connection(connection_id, changes)
     return commit_and_redirect(url_for(".show", connection_id=connection_id) + "#offers", _("Saved."))
 
 
 @blueprint.post("/admin/models/<int:connection_id>/embeddings")
 @_on_connection
-def embed(connection_id: int) -> ViewResult:
+def set_embedding_model(connection_id: int) -> ViewResult:
     """Let a model of this connection make the vectors of the whole site, or none of them."""
     return _set_role(connection_id, "embedding_model", "embeddings")
 
 
 @blueprint.post("/admin/models/<int:connection_id>/background")
 @_on_connection
-def work(connection_id: int) -> ViewResult:
+def set_background_model(connection_id: int) -> ViewResult:
     """Let a model of this connection do the background work of the whole site, or none of them."""
     return _set_role(connection_id, "background_model", "background")
 
@@ -201,7 +205,7 @@ def _page() -> str:
     return render_template(
         "providers/index.html",
         connections=[(row, state_of(row, offers := service.offers_of(row.connection_id)), offers) for row in rows],
-        home=app_settings() if environment_wins(app_settings()) else None,
+        home=app_settings() if environment_sets_models(app_settings()) else None,
         deleted=deleted,
         deleted_name=service.name_of_deleted(deleted),
     )
@@ -244,7 +248,10 @@ def _connection(connection_id: int, *, errors: dict[str, str] | None = None) -> 
             role: request.form.get(role, stored or "").strip()
             for role, stored in (("embedding_model", row.embedding_model), ("background_model", row.background_model))
         },
-        fixed={"embeddings": environment_embeds(app_settings()), "background": environment_works(app_settings())},
+        fixed={
+            "embeddings": environment_sets_embeddings(app_settings()),
+            "background": environment_sets_background_model(app_settings()),
+        },
         error=first_sentence((errors or {}).values()),
         silence=round(app_settings().first_token_seconds(row.base_url)),
         groups=[group for group, _ in list_groups()],
@@ -252,4 +259,4 @@ def _connection(connection_id: int, *, errors: dict[str, str] | None = None) -> 
     )
 
 
-blueprint.add_globals(load_choice=choice, load_grades=grades.examinees)
+blueprint.add_globals(load_model_menu=model_menu, load_grades=grades.examinees)

@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.db.base import db
 from webapp.llm.capabilities import Capabilities
-from webapp.llm.sdk import look_up
+from webapp.llm.sdk import interrupt_check
 from webapp.llm.settings import ModelSettings, is_own
 from webapp.providers.server_models import is_slow
 
@@ -32,8 +32,8 @@ MAX_WAIT_SECONDS = 1_800
 _KEPT_SECONDS = 86_400
 
 
-class GaveWay(BaseException):
-    """A job made room for a reply and is to run again; no Exception, which its code would take for a failure."""
+class JobPreempted(BaseException):
+    """A job was preempted by a reply and will run again; no Exception, or its own code would catch it."""
 
 
 class Priority:
@@ -44,7 +44,7 @@ class Priority:
 
     @contextmanager
     def after_replies(self, server: ModelSettings, prompt_speed: float | None) -> Iterator[None]:
-        """Make a job's call once no reply is being written on its server. Raises GaveWay if one goes on, or begins."""
+        """Make a job's call once no reply is being written on its server. Raises JobPreempted otherwise."""
         if not self._concerns(server.base_url, prompt_speed):
             yield
             return
@@ -52,18 +52,18 @@ class Priority:
         def check() -> None:
             if self._must_wait(server.base_url):
                 log.info("background call gives way to a reply")
-                raise GaveWay
+                raise JobPreempted
 
         until = time.monotonic() + IDLE_SECONDS
         while time.monotonic() < until and self._must_wait(server.base_url):
             time.sleep(POLL_SECONDS)
         check()
-        token = look_up.set(check)
+        token = interrupt_check.set(check)
         try:
             yield
         finally:
-            look_up.reset(token)
-            if not isinstance(sys.exception(), GaveWay):  # an answer that cannot be used has ended, too
+            interrupt_check.reset(token)
+            if not isinstance(sys.exception(), JobPreempted):  # an answer that cannot be used has ended, too
                 with suppress(RedisError):
                     self._store.delete(_key(server.base_url))
 

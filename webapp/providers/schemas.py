@@ -221,7 +221,9 @@ def offer_id(connection_id: int, model: str) -> str:
 LocalServerName = Annotated[str, Field(min_length=1, max_length=100)]
 
 
-class LocalServer(Output):
+class LocalServer(BaseModel):
+    """A model server that answers on this machine."""
+
     name: str
     base_url: str
     models: list[str] = Field(description="Its chat models, the most capable first.")
@@ -236,7 +238,9 @@ class PullRequest(Input):
     model: ModelName = Field(description="Its name in Ollama's library, such as qwen3:1.7b.")
 
 
-class PullOut(Output):
+class PullOut(BaseModel):
+    """A model being fetched."""
+
     model: str
     state: Literal["running", "done", "failed", "cancelled"]
     completed: int = Field(description="Bytes fetched so far.")

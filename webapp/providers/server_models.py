@@ -173,7 +173,7 @@ def next_page(payload: Any) -> str:
 
 
 def stored_window(result: Mapping[str, Any] | None, model: str) -> int | None:
-    """Return the same, as a test of its connection found it: listed, or what the server loads this or others with."""
+    """Return a model's window as the last test found it: listed, or what the server loads this model or others with."""
     listed, loaded = ((result or {}).get(name) or {} for name in ("windows", "loaded"))
     windows = [listed.get(model), loaded.get(model) or min(loaded.values(), default=None)]
     return min((window for window in windows if isinstance(window, int)), default=None)

@@ -129,7 +129,7 @@ def _send(sender: WebPush, row: PushSubscription, text: str, message_id: int) ->
             row.endpoint,
             body=message.encrypted,
             headers={**message.headers, **about},
-            most=0,
+            max_bytes=0,
             allowed=app_settings().outbound_allowed,
         )
     except outbound.RequestRefused:

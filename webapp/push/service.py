@@ -34,7 +34,7 @@ def list_subscriptions(user_id: int) -> Sequence[PushSubscription]:
 
 def subscribe(user_id: int, session_id: int, endpoint: str, p256dh: str, auth: str) -> PushSubscription:
     """Notify a browser, with these keys, as long as its session lasts. Raises Invalid, TooMany."""
-    outbound.outside_url("endpoint", endpoint, app_settings().outbound_allowed)
+    outbound.check_outside_url("endpoint", endpoint, app_settings().outbound_allowed)
     _check_keys(p256dh, auth)
     get_or_raise(User, user_id, lock=True)
     digest = digest_of(endpoint)

@@ -94,7 +94,7 @@ def open_redis(url: str, **options: Any) -> Redis:
 
 
 def open_async_redis(url: str, **options: Any) -> AsyncRedis:
-    """Return the same for asyncio."""
+    """Return a client like that of `open_redis`, for asyncio."""
     address = SentinelAddress.parse(url)
     if address is None:
         return AsyncRedis.from_url(url, **options)

@@ -16,7 +16,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _, ngettext
-from webapp.markdown.rendering import without_markup
+from webapp.markdown.rendering import strip_markdown
 from webapp.memories.history import revisions
 from webapp.memories.history.revisions import QuotedEvidence
 from webapp.rendering import highlight
@@ -264,7 +264,7 @@ def search(user_id: int, q: str, kind: str = "", **narrowed: Any) -> Results:
         best = max((item.score for item in passages.items), default=0.0)
         message_ids = {result.message_id for result in results["conversation"]}
         for item in passages.items:
-            texts = (item.content,) if item.kind == "memory" else (without_markup(item.content), item.content)
+            texts = (item.content,) if item.kind == "memory" else (strip_markdown(item.content), item.content)
             # The words may be in the markup alone, as in the URL of a link.
             part = max((excerpt(text, q, EXCERPT) for text in texts), key=lambda part: bool(part.spans))
             # A result without the words is shown only if it is nearly as good: a list to choose from is not a prompt.

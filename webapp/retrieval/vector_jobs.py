@@ -55,8 +55,7 @@ class IndexedCounts:
 
 
 def index_user(user_id: int) -> IndexedCounts:
-    """Make the vectors owed to a user's memories, chunks and messages, as far as a slice goes. Raises ModelError after
-    storing what was finished. Safe to run twice, even at once."""
+    """Make vectors owed to a user for one slice, safe to run twice at once. Raises ModelError, keeping those made."""
     with reads_only():
         counts = IndexedCounts()
         counts.has_more = not _index_all(user_id, embedder(), counts, Slice())
@@ -81,7 +80,9 @@ def _index_all(user_id: int, client: Embedder, counts: IndexedCounts, turn: Slic
         for conversation_id in new:
             if not _index_chunks(conversation_id, client, counts, turn):
                 return False
-            while _index_messages(conversation_id, client, counts, turn):
+            may_have_more = True
+            while may_have_more:
+                may_have_more = _index_messages(conversation_id, client, counts, turn)
                 if not turn.has_time() or embedder().model != client.model:
                     return False
         seen.update(new)
@@ -246,10 +247,9 @@ def _index_memories(user_id: int, client: Embedder, counts: IndexedCounts, turn:
             if is_complete and embedder().model == client.model:
                 _set_memories_through(user_id, watermark, newest)
         counts.memories += len(rows)
-        if rows:
-            last = rows[-1].memory_id
-            if not turn.has_time():
-                return False
+        last = rows[-1].memory_id if rows else last
+        if rows and not turn.has_time():
+            return False
     return True
 
 

@@ -8,8 +8,8 @@ from flask import Response, flash, redirect, render_template, request, url_for
 from webapp.accounts.auth import current_user_id
 from webapp.conversations.pages import render_new
 from webapp.db.base import db
-from webapp.errors import DomainError, Invalid
-from webapp.http.forms import on_form, read_form, require_version, sentences
+from webapp.errors import Invalid
+from webapp.http.forms import first_sentence, read_form, redisplay_form, require_version, sentences
 from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, download, wants_partial
 from webapp.i18n.marks import N_
@@ -46,7 +46,7 @@ def new() -> ViewResult:
 
 
 @blueprint.post("/prompts/new")
-@on_form(lambda errors: _form(request.form, errors=errors), LABELS, otherwise="name")
+@redisplay_form(lambda errors: _form(request.form, errors=errors), LABELS, otherwise="name")
 def create() -> ViewResult:
     prompt = service.create_prompt(current_user_id(), _fields())
     return commit_and_redirect(
@@ -61,7 +61,7 @@ def show(saved_prompt_id: int) -> ViewResult:
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>")
-@on_form(
+@redisplay_form(
     lambda errors, saved_prompt_id: _form(
         request.form, prompt=service.get_prompt(current_user_id(), saved_prompt_id, edit=True), errors=errors
     ),
@@ -122,19 +122,19 @@ def export() -> ViewResult:
 
 
 @blueprint.post("/prompts/import")
+@redisplay_form(lambda errors: _index(error=first_sentence(errors.values())), N_({"prompts": "The prompts"}))
 def import_file() -> ViewResult:
     """Import a file of prompts."""
     file = request.files.get("file")
     try:
-        text = file.stream.read().decode("utf-8-sig") if file else ""
-        items = formats.items_of(text)
-        result = service.import_prompts(current_user_id(), items, space_id=parse_id(request.form.get("space")))
+        items = formats.items_of(file.stream.read().decode("utf-8-sig") if file else "")
     except UnicodeDecodeError:
-        return _index(error=gettext("This file is not text.")), 422
-    except (ValueError, DomainError) as error:
-        return _index(error=getattr(error, "detail", "") or str(error)), 422
+        raise Invalid("This file is not text.") from None
+    except ValueError as error:
+        raise Invalid(str(error)) from None
+    space_id = parse_id(request.form.get("space"))
+    imported, skipped, refused = service.import_prompts(current_user_id(), items, space_id=space_id)
     db.session.commit()
-    imported, skipped, refused = result
     flash(_account(imported, skipped), "message")
     return _index(refused=refused) if refused else redirect(url_for(".index"), 303)
 

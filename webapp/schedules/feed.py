@@ -12,7 +12,7 @@ from webapp.accounts.models import User
 from webapp.db.base import db, delete_row, get_or_raise, now
 from webapp.db.encryption import digest_of, keyed_hash
 from webapp.errors import NotFound
-from webapp.http.views import absolute
+from webapp.http.views import absolute_url
 from webapp.i18n.dates import zone
 from webapp.i18n.marks import N_
 from webapp.schedules.models import Schedule, ScheduleFeed
@@ -74,7 +74,7 @@ add_kind("calendar", Kind(N_("Calendar link"), _dates, delete_feed))  # whoever 
 
 def feed_url(secret: str) -> str:
     """Return the URL of a calendar."""
-    return absolute(url_for("schedules_pages.calendar", secret=secret))
+    return absolute_url(url_for("schedules_pages.calendar", secret=secret))
 
 
 def feed_made_at(user_id: int) -> datetime | None:
@@ -105,7 +105,7 @@ def _calendar(rows: list[Schedule]) -> bytes:
     calendar.add("refresh-interval", REFRESH, parameters={"value": "DURATION"})
     for row in rows:
         event = Event()
-        place = absolute(url_for("schedules_pages.show", schedule_id=row.schedule_id))
+        place = absolute_url(url_for("schedules_pages.show", schedule_id=row.schedule_id))
         event.add("uid", place)
         event.add("dtstamp", row.created_at)
         event.add("dtstart", row.at.replace(tzinfo=zone(row.timezone)))

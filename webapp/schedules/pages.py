@@ -13,7 +13,7 @@ from webapp.conversations.messages import get_message
 from webapp.db.base import db, now
 from webapp.errors import Invalid
 from webapp.extensions import limiter
-from webapp.http.forms import on_form, require_version, sentences, validate
+from webapp.http.forms import redisplay_form, require_version, sentences, validate
 from webapp.http.validation import PageQuery, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, pop_values, show_once, wants_partial
 from webapp.i18n.marks import N_
@@ -121,7 +121,7 @@ def show(schedule_id: int) -> ViewResult:
 
 
 @blueprint.post("/schedules/<int:schedule_id>")
-@on_form(
+@redisplay_form(
     lambda errors, schedule_id: _form(request.form, service.get_schedule(current_user_id(), schedule_id), errors),
     LABELS,
     otherwise="title",

@@ -8,7 +8,7 @@ from webapp.conversations.service import get_conversation
 from webapp.extensions import limiter
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Id
-from webapp.http.views import absolute
+from webapp.http.views import absolute_url
 from webapp.sharing import service
 from webapp.sharing.models import ConversationShare
 from webapp.sharing.schemas import NewShare, ShareList, ShareOut, ShareQuery
@@ -42,7 +42,7 @@ def revoke_share(share_id: Id) -> None:
 
 def share_url(row: ConversationShare) -> str:
     """Return the URL of a link, as others open it."""
-    return absolute(url_for("sharing_pages.shared", token=row.token))
+    return absolute_url(url_for("sharing_pages.shared", token=row.token))
 
 
 def _out(row: ConversationShare, title: str | None) -> ShareOut:

@@ -19,7 +19,7 @@ def init_uses(app: Flask) -> None:
 
 
 def find_uses(user_id: int, memory_ids: Collection[int]) -> Uses:
-    """Return the finished replies in whose prompts these memories of the user were."""
+    """Return the finished replies whose prompts included these memories of the user."""
     condition = Conversation.user_id == user_id
     shared = _linked_replies(user_id, memory_ids)
     statement = _select_replies(memory_ids).where(condition, Message.message_id.not_in(list(shared)[:MAX_NAMED]))

@@ -10,7 +10,7 @@ from webapp.accounts.auth import current_identity, current_user_id, public
 from webapp.conversations.service import get_conversation
 from webapp.db.base import now
 from webapp.extensions import limiter
-from webapp.http.forms import first_sentence, on_form
+from webapp.http.forms import first_sentence, redisplay_form
 from webapp.http.validation import MAX_ID, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor
 from webapp.i18n.marks import N_
@@ -49,7 +49,7 @@ def share(conversation_id: int) -> str:
 
 @blueprint.post("/c/<int:conversation_id>/share")
 @limit_links
-@on_form(lambda errors, conversation_id: _share_page(conversation_id, errors.values()), LABELS)
+@redisplay_form(lambda errors, conversation_id: _share_page(conversation_id, errors.values()), LABELS)
 def create(conversation_id: int) -> ViewResult:
     days = EXPIRY_DAYS.get(request.form.get("expires", ""))
     fields = NewShare(

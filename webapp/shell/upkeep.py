@@ -28,7 +28,7 @@ from webapp.memories.learning.requests import due_extractions
 from webapp.memories.prompt.conversation_memory import flush_uses
 from webapp.oauth import service as oauth
 from webapp.prompts import service as prompts
-from webapp.providers.catalogue import has_worker
+from webapp.providers.catalogue import has_background_model
 from webapp.providers.grades import models_to_examine
 from webapp.retrieval.stored_vectors import notice_model, users_awaiting_vectors
 from webapp.schedules.mails import due_mails
@@ -86,7 +86,7 @@ def sweep() -> dict[str, int]:
 
 
 def _queue(name: str, find: Callable[[], Sequence[int | str]]) -> int:
-    ids = find() if name not in MODEL_JOBS or has_worker() else ()
+    ids = find() if name not in MODEL_JOBS or has_background_model() else ()
     db.session.rollback()
     return enqueue_owed(name, ids)
 

@@ -7,7 +7,7 @@ from flask import flash, g, make_response, redirect, render_template, request, u
 from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import Conflict
-from webapp.http.forms import on_form, read_form, require_version
+from webapp.http.forms import read_form, redisplay_form, require_version
 from webapp.http.validation import PageQuery
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor, wants_partial
 from webapp.i18n.marks import N_
@@ -61,7 +61,7 @@ def _index(errors: dict[str, str] | None = None) -> str:
 
 
 @blueprint.post("/spaces")
-@on_form(_index, LABELS, otherwise="name")
+@redisplay_form(_index, LABELS, otherwise="name")
 def create() -> ViewResult:
     """Create a space and switch to it."""
     space = service.create_space(current_user_id(), read_form(NewSpace))
@@ -92,7 +92,7 @@ def settings(space_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>")
-@on_form(lambda errors, space_id: _settings(space_id, errors), LABELS, otherwise="name")
+@redisplay_form(lambda errors, space_id: _settings(space_id, errors), LABELS, otherwise="name")
 def change(space_id: int) -> ViewResult:
     """Change name, description, instructions or persona."""
     require_version(_values(service.view_space(current_user_id(), space_id)))
@@ -107,7 +107,7 @@ def member_list(space_id: int) -> ViewResult:
 
 @blueprint.post("/spaces/<int:space_id>/members")
 @limit_invitations
-@on_form(lambda errors, space_id: _people(space_id, errors), N_({"email": "This"}), otherwise="email")
+@redisplay_form(lambda errors, space_id: _people(space_id, errors), N_({"email": "This"}), otherwise="email")
 def invite(space_id: int) -> ViewResult:
     """Invite somebody by the address of their account."""
     email = read_form(Invitation).email
@@ -220,7 +220,7 @@ def document_list(space_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/documents")
-@on_form(lambda errors, space_id: _documents(space_id, errors), DOCUMENT_LABELS, otherwise="content")
+@redisplay_form(lambda errors, space_id: _documents(space_id, errors), DOCUMENT_LABELS, otherwise="content")
 def add_document(space_id: int) -> ViewResult:
     fields = read_form(NewDocument)
     document = documents.add_document(current_user_id(), space_id, fields.title, fields.content)

@@ -1,4 +1,4 @@
-"""The summary call: what is asked and shown, the answer's shape, and the particulars it must not lose; pure.
+"""The summary call: what is asked and shown, the answer's shape, and the names_and_numbers it must not lose; pure.
 
 Numbers, dates and names that are missing are appended as the user's own sentences.
 """
@@ -120,7 +120,7 @@ _WORD = re.compile(r"[^\W_]+(?:[:.,/-][^\W_]+)*")
 _NO_NAMES = frozenset(("i", "i'm", "i've", "i'd", "i'll", "ok"))
 
 
-def particulars(text: str) -> dict[str, str]:
+def names_and_numbers(text: str) -> dict[str, str]:
     """Return the numbers and names of a text, each with its sentence; a first word is no name."""
     values: dict[str, str] = {}
     for sentence in sentence_texts(text):
@@ -140,7 +140,7 @@ def restore_details(summary: str, texts: Iterable[str], limit: int) -> str:
     present = set(stems(words(summary), keep_stop_words=True)) | set(words(summary))
     missing: dict[str, None] = {}
     for text in texts:
-        for word, sentence in particulars(text).items():
+        for word, sentence in names_and_numbers(text).items():
             if not all(term in present for term in words(word)) and len(sentence) <= MAX_CHARS:
                 missing.setdefault(sentence)
     room = limit - len(summary) - len(ALSO_HEADING) - 2

@@ -9,7 +9,7 @@ import sentencex
 
 from webapp.text.quotes import Span
 
-QUESTION_MARKS = "?？؟՞፧⸮⁇⁈⁉‽꘏⳺"
+QUESTION_MARKS = "?؟፧⸮‽꘏⳺"
 GREEK_QUESTION_MARK = ";"
 _ARMENIAN_QUESTION_MARK = "՞"
 _OPENING_MARKS = "¿¡"

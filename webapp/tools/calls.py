@@ -122,10 +122,10 @@ def depth_of(value: Any) -> int:
 def call_record(call: ToolCall, arguments: dict[str, Any], output: dict[str, Any], **fields: Any) -> ToolRun:
     """Return a call with its output, in a form the database can hold."""
     record = {"tool_name": call.name[:100], "input": arguments, "output": output, **call.returned, **fields}
-    return ToolRun(storable(record))
+    return ToolRun(clean_record(record))
 
 
-def storable(record: dict[str, Any]) -> dict[str, Any]:
+def clean_record(record: dict[str, Any]) -> dict[str, Any]:
     """Return a JSON object without NUL characters and halves of surrogate pairs."""
     text = _ZERO.sub(r"\1", json.dumps(record, ensure_ascii=False))
     data: dict[str, Any] = json.loads(text.encode("utf-8", "replace"))

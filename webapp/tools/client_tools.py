@@ -9,7 +9,7 @@ from typing import Any
 
 from webapp.llm.partial_calls import ToolCall, returned_fields
 from webapp.text.tokens import estimate_tokens, shorten
-from webapp.tools.calls import ToolRun, parse_arguments, storable
+from webapp.tools.calls import ToolRun, clean_record, parse_arguments
 from webapp.tools.toolset import Tool, Toolset
 
 CLIENT = "client"
@@ -94,7 +94,7 @@ def waiting_record(name: str, arguments: str, own_id: str, returned: Mapping[str
     record |= {"by": CLIENT, "call_id": own_id, **(returned or {})}
     if not parsed and raw.strip() != "{}":
         record["arguments"] = raw
-    return storable(record)
+    return clean_record(record)
 
 
 def call_id(turn_id: int, number: int) -> str:

@@ -11,7 +11,7 @@ from webapp.conversations.schemas import ConversationChanges
 from webapp.conversations.service import update_conversation
 from webapp.conversations.tool_records import arguments_line, sources_of
 from webapp.db.base import db
-from webapp.http.forms import on_form, require_version, secret, validate
+from webapp.http.forms import redisplay_form, require_version, secret, validate
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -69,7 +69,7 @@ def show_web() -> ViewResult:
 
 
 @admin_blueprint.post("/web")
-@on_form(lambda errors: _web_page(errors, _web_fields()), WEB_LABELS, otherwise="provider")
+@redisplay_form(lambda errors: _web_page(errors, _web_fields()), WEB_LABELS, otherwise="provider")
 def set_web() -> ViewResult:
     """Set up the search engine, and switch the web on or off."""
     service.set_access(validate(WebAccessFields, _web_fields() | secret("api_key", "remove_key")))
@@ -115,7 +115,7 @@ def _page_to_add(errors: dict[str, str]) -> str:
 
 @servers_blueprint.post("")
 @limit_tries
-@on_form(_page_to_add, SERVER_LABELS, otherwise="url")
+@redisplay_form(_page_to_add, SERVER_LABELS, otherwise="url")
 def create() -> ViewResult:
     """Add a server, and immediately ask it which tools it has."""
     fields: dict[str, Any] = {name: request.form.get(name, "").strip() for name in ("name", "url", "token")}
@@ -133,7 +133,7 @@ def show(server_id: int) -> ViewResult:
 
 
 @servers_blueprint.post("/<int:server_id>")
-@on_form(lambda errors, server_id: _server_page(own_server(server_id), errors), SERVER_LABELS, otherwise="url")
+@redisplay_form(lambda errors, server_id: _server_page(own_server(server_id), errors), SERVER_LABELS, otherwise="url")
 def change(server_id: int) -> ViewResult:
     """Change a server, or which of its tools are on."""
     row = own_server(server_id)

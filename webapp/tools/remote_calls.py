@@ -13,9 +13,17 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus, urljoin, urlsplit
 
 from webapp.network.http_client import open_response
-from webapp.network.outbound import LOST, TIMEOUT, UNKNOWN, AllowedHosts, RequestFailed, RequestRefused
+from webapp.network.outbound import (
+    LOCAL_ADDRESS,
+    LOST,
+    TIMEOUT,
+    UNKNOWN,
+    AllowedHosts,
+    RequestFailed,
+    RequestRefused,
+    check_url,
+)
 from webapp.tools.toolset import ToolFailed
-from webapp.tools.urls import UrlRejected, check_url
 
 if TYPE_CHECKING:
     from httpx2 import Response
@@ -84,7 +92,7 @@ class RemoteResponse:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     async def whole(self) -> bytes:
-        """Return all of it."""
+        """Return the whole body."""
         data = bytearray()
         async with aclosing(self.pieces) as pieces:
             async for piece in pieces:
@@ -106,7 +114,8 @@ async def send_request(outbound: RemoteRequest) -> AsyncIterator[RemoteResponse]
     allowed = None if outbound.is_internal else AllowedHosts()
     try:
         for left in reversed(range(outbound.redirects + 1)):
-            url, host = check_url(url), _name(url)
+            url, host = url.partition("#")[0], _name(url)
+            check_url(url)
             async with open_response(outbound.method, url, headers, body, SILENCE_SECONDS, allowed) as response:
                 target = response.headers.get("location", "")
                 if outbound.redirects and response.status_code in _REDIRECTS and target:
@@ -118,10 +127,10 @@ async def send_request(outbound: RemoteRequest) -> AsyncIterator[RemoteResponse]
                     continue
                 yield RemoteResponse(url, response.status_code, dict(response.headers), _decompress(response))
                 return
-    except UrlRejected as error:
-        raise ToolFailed(str(error)) from None
-    except RequestRefused:
-        raise ToolFailed(f"{host} is an address inside the network. Those are not opened.") from None
+    except RequestRefused as error:
+        is_inside = error.reason == LOCAL_ADDRESS
+        text = f"{host} is an address inside the network. Those are not opened." if is_inside else error.reason
+        raise ToolFailed(str(text)) from None
     except RequestFailed as error:
         if error.reason == UNKNOWN:
             raise ToolFailed(f"{host} is not known.") from None

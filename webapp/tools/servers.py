@@ -13,7 +13,7 @@ from webapp.errors import Conflict, Forbidden, Invalid, NotFound, require
 from webapp.extensions import app_settings, limiter
 from webapp.llm.capabilities import tool_fingerprint
 from webapp.llm.settings import Target
-from webapp.providers.catalogue import HOME_ID, catalogue, models_for_user
+from webapp.providers.catalogue import ENVIRONMENT_MODEL, catalogue, models_for_user
 from webapp.providers.clients import completions
 from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.text.tokens import estimate_tokens
@@ -247,4 +247,4 @@ def _fingerprints(row: ToolServer) -> dict[str, str]:
 
 def _targets() -> Iterable[Target]:
     home = app_settings().model
-    return [Target(HOME_ID, home.chat_model, home), *(offer.target for offer in catalogue.read().offered)]
+    return [Target(ENVIRONMENT_MODEL, home.chat_model, home), *(offer.target for offer in catalogue.read().offered)]

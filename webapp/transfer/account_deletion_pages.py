@@ -8,7 +8,7 @@ from webapp.accounts.auth import current_user_id, public
 from webapp.accounts.password_check_pages import PASSWORD_LABELS, returning_owner
 from webapp.db.base import db, now
 from webapp.extensions import app_settings
-from webapp.http.forms import on_form
+from webapp.http.forms import redisplay_form
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.transfer.account_erasure import list_account_contents
 
@@ -33,7 +33,7 @@ def ask() -> ViewResult:
 
 
 @blueprint.post("/settings/delete")
-@on_form(_form, PASSWORD_LABELS)
+@redisplay_form(_form, PASSWORD_LABELS)
 def delete_account() -> ViewResult:
     """Close the account; it is deleted after the waiting time."""
     user_id = current_user_id()

@@ -17,7 +17,7 @@ from webapp.extensions import app_settings
 from webapp.i18n.marks import N_
 from webapp.llm.errors import MalformedOutput, ModelError, NoModel
 from webapp.memories.learning import past_conversations
-from webapp.providers.catalogue import background_choice, catalogue, has_worker
+from webapp.providers.catalogue import background_choice, catalogue, has_background_model
 from webapp.telemetry import logs
 from webapp.transfer.models import Import, ImportedMessage
 from webapp.transfer.schemas import Estimate, LearnFields
@@ -75,7 +75,7 @@ def begin(user_id: int, import_id: int, fields: LearnFields) -> Import:
         raise Conflict(
             "Everything has already been read." if row.learn_status == "done" else "This has been stopped for good."
         )
-    if not has_worker():
+    if not has_background_model():
         raise Conflict(NoModel.default_detail)
     require_room(user_id)
     total = len(db.session.scalars(_conversations(user_id, import_id)).all())

@@ -9,13 +9,13 @@ from flask import flash, make_response, redirect, render_template, request, send
 from webapp.accounts.auth import current_user_id, password_required, writes
 from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
-from webapp.http.forms import first_sentence, on_form, read_form, validate
+from webapp.http.forms import first_sentence, read_form, redisplay_form, validate
 from webapp.http.validation import PageQuery, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor, wants_partial
 from webapp.i18n.marks import N_, say
 from webapp.i18n.request_language import gettext as _, values_in
 from webapp.llm.errors import NoModel
-from webapp.providers.catalogue import has_worker
+from webapp.providers.catalogue import has_background_model
 from webapp.spaces import current_space
 from webapp.transfer import conversation_download, export_jobs, import_learning, proposals, service
 from webapp.transfer.api import limit_transfers, send_export
@@ -78,7 +78,7 @@ def index() -> ViewResult:
     return _page()
 
 
-_on_page = on_form(lambda errors: _page(error=first_sentence(errors.values())), FIELD_LABELS)
+_on_page = redisplay_form(lambda errors: _page(error=first_sentence(errors.values())), FIELD_LABELS)
 
 
 @blueprint.post("/imports")
@@ -190,7 +190,7 @@ def _learning_section(row: Import) -> dict[str, Any]:
     if row.learn_status in _STARTED_STATUSES:  # what it takes is told before, and measures every message
         return {"learnable": True, "estimate": None}
     estimate = import_learning.estimate(row.user_id, row.import_id)
-    without_model = "" if has_worker() else NoModel.default_detail
+    without_model = "" if has_background_model() else NoModel.default_detail
     return {"learnable": bool(estimate.conversations), "estimate": estimate, "without_model": without_model}
 
 

@@ -20,7 +20,7 @@ from webapp.errors import Conflict, Invalid, TooLarge, require
 from webapp.extensions import app_settings
 from webapp.http.paging import read_page, read_rows
 from webapp.http.validation import MAX_ID, Page, PageQuery
-from webapp.memories.store.copies import without
+from webapp.memories.store.copies import redact_value
 from webapp.memories.store.forgetting import pre_forget
 from webapp.spaces.service import require_member
 from webapp.transfer import import_undo, storage
@@ -221,4 +221,4 @@ def _strip_previews(_sender: Any, *, user_id: int, texts: Collection[str], **_: 
     for import_id in db.session.scalars(waiting).all():
         row = db.session.get(Import, import_id, with_for_update=True, populate_existing=True)
         if row is not None:  # one that is being examined asks for the tombstones when it is stored
-            row.preview = without(row.preview, (), texts)
+            row.preview = redact_value(row.preview, (), texts)

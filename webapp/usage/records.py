@@ -1,4 +1,4 @@
-"""Records of what was spent, and its price: a reply is recorded together with it, a background call right after it."""
+"""Usage records with prices: stored with the reply they belong to, or right after a background call."""
 
 import logging
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""Tells other programs what happens: by requests to URLs that a person names, and by a stream of events."""
+"""Notifies other programs of events: by requests to URLs that a person names, and on an event stream."""

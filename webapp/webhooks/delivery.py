@@ -119,7 +119,7 @@ def _send(attempt: _Attempt) -> _Outcome:
             attempt.url,
             body=attempt.body,
             headers=attempt.headers,
-            most=0,
+            max_bytes=0,
             allowed=app_settings().outbound_allowed,
         )
     except (outbound.RequestRefused, outbound.RequestFailed) as error:

@@ -6,7 +6,7 @@ from flask import render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, password_required
 from webapp.audit.targets import reason
-from webapp.http.forms import on_form, validate
+from webapp.http.forms import redisplay_form, validate
 from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, pop_values, show_once
 from webapp.i18n.marks import N_
@@ -42,7 +42,7 @@ def index() -> ViewResult:
 
 @blueprint.post("/settings/webhooks")
 @password_required
-@on_form(lambda errors: _page(errors=errors), LABELS, otherwise="url")
+@redisplay_form(lambda errors: _page(errors=errors), LABELS, otherwise="url")
 def create() -> ViewResult:
     """Add a webhook; the page shows its secret, only this once."""
     row, secret = service.create_webhook(current_user_id(), validate(NewWebhook, _fields()))

@@ -65,7 +65,7 @@ def create_webhook(user_id: int, fields: NewWebhook) -> tuple[Webhook, str]:
     row = Webhook(
         user_id=user_id,
         token_id=identity.token_id if identity else None,
-        url=outbound.outside_url("url", fields.url, app_settings().outbound_allowed),
+        url=outbound.check_outside_url("url", fields.url, app_settings().outbound_allowed),
         kinds=_join_kinds(fields.kinds),
         with_content=bool(fields.with_content),
         secret=seal(Secrets(secret)),
@@ -82,7 +82,7 @@ def change_webhook(user_id: int, webhook_id: int, changes: WebhookChanges) -> We
     values = changes.model_dump(exclude_unset=True)
     if "url" in values:
         _require_maker(row)
-        row.url = outbound.outside_url("url", values["url"], app_settings().outbound_allowed)
+        row.url = outbound.check_outside_url("url", values["url"], app_settings().outbound_allowed)
     if "kinds" in values:
         row.kinds = _join_kinds(values["kinds"])
     if "with_content" in values:

@@ -16,8 +16,8 @@ from webapp.background import job_specs, queues
 from webapp.llm.errors import ModelUnavailable
 from webapp.memories.learning import examiner, model_call
 from webapp.memories.learning.exam import Paper, papers
-from webapp.providers.catalogue import HOME_ID
-from webapp.providers.grades import grade_of, progress_key, request_exam, target_of, worker
+from webapp.providers.catalogue import ENVIRONMENT_MODEL
+from webapp.providers.grades import background_model, grade_of, progress_key, request_exam, target_of
 from webapp.providers.models import MemoryGrade
 from webapp.shell import upkeep
 
@@ -49,7 +49,7 @@ def question_count(model: ServerHandle) -> int:
 
 def sweep(app: Flask) -> None:
     """Sweep, some time after the last one."""
-    app.extensions["redis"].delete(f"owed:{job_specs.JobRequest('exam', {'model': HOME_ID}).key}")
+    app.extensions["redis"].delete(f"owed:{job_specs.JobRequest('exam', {'model': ENVIRONMENT_MODEL}).key}")
     with app.app_context():
         upkeep.sweep()
 
@@ -60,7 +60,7 @@ def exams(run_jobs: Jobs, **wishes: Any) -> int:
 
 def grade(app: Flask) -> MemoryGrade | None:
     with app.app_context():
-        return grade_of(worker())
+        return grade_of(background_model())
 
 
 @pytest.mark.parametrize("is_right", [True, False])
@@ -68,7 +68,7 @@ def test_the_model_at_work_is_examined_once_and_trusted_if_it_is_right(app, mode
     """A paper is a job, so that others come between."""
     answer_with(model, rights if is_right else lambda paper: [*rights(paper), *wrongs(paper)])
     with app.app_context():
-        assert not model_call.worker_is_trusted()
+        assert not model_call.background_model_is_trusted()
     for number in (len(papers()), 0):
         sweep(app)
         assert exams(run_jobs) == number
@@ -78,8 +78,8 @@ def test_the_model_at_work_is_examined_once_and_trusted_if_it_is_right(app, mode
     assert (found.recall, found.false_share, found.cases) == (1, 0 if is_right else 1, 40)
     assert found.key_share == 1 or not is_right
     with app.app_context():
-        assert model_call.worker_is_trusted() is is_right
-        assert not app.extensions["redis"].exists(progress_key(worker()))
+        assert model_call.background_model_is_trusted() is is_right
+        assert not app.extensions["redis"].exists(progress_key(background_model()))
     assert list(job_specs.WORKERS[0]).index(job_specs.JOBS["exam"].queue) == len(job_specs.WORKERS[0]) - 1
 
 
@@ -96,11 +96,11 @@ def test_a_failure_stores_no_grade_and_the_exam_goes_on_where_it_was(app, model,
     answer_with(model, rights)
     with app.app_context():
         for _ in range(3):
-            assert examiner.examine(HOME_ID)
+            assert examiner.examine(ENVIRONMENT_MODEL)
     done = question_count(model)
     model.script(match="memory_operations", fault={"http_status": 503}, times=None)
     with app.app_context(), pytest.raises(ModelUnavailable):
-        examiner.examine(HOME_ID)
+        examiner.examine(ENVIRONMENT_MODEL)
     assert grade(app) is None
     model.reset()
     answer_with(model, rights)
@@ -112,7 +112,7 @@ def test_a_failure_stores_no_grade_and_the_exam_goes_on_where_it_was(app, model,
 
 def test_one_that_keeps_failing_is_asked_ever_more_rarely(app, model, run_jobs):
     model.script(match="memory_operations", fault={"http_status": 401}, times=None)
-    key = job_specs.JobRequest("exam", {"model": HOME_ID}).key
+    key = job_specs.JobRequest("exam", {"model": ENVIRONMENT_MODEL}).key
     pauses = []
     for _ in range(3):
         sweep(app)
@@ -125,8 +125,8 @@ def test_one_that_keeps_failing_is_asked_ever_more_rarely(app, model, run_jobs):
 def test_lost_marks_begin_the_exam_again(app, model, run_jobs):
     answer_with(model, rights)
     with app.app_context():
-        examiner.examine(HOME_ID)
-        app.extensions["redis"].delete(progress_key(worker()))
+        examiner.examine(ENVIRONMENT_MODEL)
+        app.extensions["redis"].delete(progress_key(background_model()))
     sweep(app)
     run_jobs()
     assert question_count(model) == len(papers()) + 1
@@ -136,9 +136,9 @@ def test_lost_marks_begin_the_exam_again(app, model, run_jobs):
 def test_on_demand_it_is_examined_from_the_start_and_the_old_grade_holds_until_then(app, model, run_jobs):
     with app.app_context():
         grade_model(recall=1.0)
-        examiner.examine(HOME_ID)  # one that was left unfinished
-        assert request_exam(HOME_ID) == request_exam(HOME_ID)
-        assert model_call.worker_is_trusted()
+        examiner.examine(ENVIRONMENT_MODEL)  # one that was left unfinished
+        assert request_exam(ENVIRONMENT_MODEL) == request_exam(ENVIRONMENT_MODEL)
+        assert model_call.background_model_is_trusted()
     model.reset()
     answer_with(model, lambda _paper: [])
     assert exams(run_jobs) == question_count(model) == len(papers())
@@ -149,7 +149,7 @@ def test_on_demand_it_is_examined_from_the_start_and_the_old_grade_holds_until_t
 def test_the_demonstration_is_not_examined_and_a_model_that_is_gone_neither(app, model, run_jobs, monkeypatch):
     with app.app_context():
         assert not examiner.examine("999/gone")
-        assert target_of(HOME_ID) == worker()
+        assert target_of(ENVIRONMENT_MODEL) == background_model()
     monkeypatch.setitem(
         app.extensions, "settings", app.extensions["settings"].model_copy(update={"offline_model": True})
     )

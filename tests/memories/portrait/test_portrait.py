@@ -287,7 +287,7 @@ def test_a_worker_killed_before_it_stores_loses_nothing_and_a_second_run_asks_no
 def test_without_memory_or_a_model_nobody_is_asked(app, client, model, monkeypatch):
     add(client, DAUGHTER)
     with monkeypatch.context() as patch:
-        patch.setattr(service, "has_worker", lambda: False)
+        patch.setattr(service, "has_background_model", lambda: False)
         refused = client.post(PLACE)
     assert refused.status_code == 409 and "No language model" in refused.json["detail"]
     assert not read(client)["is_coming"], "and nothing waits"

@@ -10,7 +10,7 @@ from webapp.memories.rules.grounding import (
     is_grounded,
     is_others_words,
     keeps_names_and_numbers,
-    particulars_of,
+    names_and_numbers_of,
     value_after,
 )
 
@@ -34,8 +34,8 @@ def test_a_value_stands_in_a_text(value, text, found):
 
 
 def test_particulars_are_names_numbers_and_symbols():
-    assert particulars_of("Has 2 cats, Miso and Tofu 🐙") == {"2", "miso", "tofu", "🐙"}
-    assert particulars_of("I think I'm fine") == frozenset()
+    assert names_and_numbers_of("Has 2 cats, Miso and Tofu 🐙") == {"2", "miso", "tofu", "🐙"}
+    assert names_and_numbers_of("I think I'm fine") == frozenset()
 
 
 @pytest.mark.parametrize(("statement", "said", "others", "borrowed"), CASES["borrowed_statements"])

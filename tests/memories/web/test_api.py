@@ -181,7 +181,8 @@ def propose_employer(app, client, user, model) -> tuple[dict, dict]:
 def test_accepting_what_contradicts_replaces_and_both_can_be_true(app, client, user, model):
     standing, found = propose_employer(app, client, user, model)
     path = f"/api/memories/{found['memory_id']}/review"
-    assert client.post(path, json={"decision": "until"}).status_code == 422
+    for until in (None, "0001-01-01T00:00:00+14:00", "9999-12-31T00:00:00-14:00"):
+        assert client.post(path, json={"decision": "until", "until": until}).status_code == 422
     assert client.post(path, json={"decision": "maybe"}).status_code == 422
     accepted = client.post(path, json={"decision": "accept"}).json
     assert not accepted["needs_review"]

@@ -69,7 +69,7 @@ class Child:
         return [line.decode(errors="replace") for line in lines]
 
     def collect(self) -> int | None:
-        """Its exit code if it has ended since the last look (strays of its group are killed), else None."""
+        """Return the exit code if the process has ended (and kill strays of its group); None if it still runs."""
         if self.process is None or (code := self.process.poll()) is None:
             return None
         signal_group(self.process.pid, signal.SIGKILL)

@@ -129,7 +129,7 @@ SimilarMemories = tuple[int, Collection[int]]
 def find_similar(batch: ExtractionInput, answer: Answer) -> SimilarMemories:
     """Return memories similar to the extracted statements; call it before the transaction."""
     version = versions.current_version(batch.user_id)
-    return version, writing.similar(batch.user_id, batch.space_id, answer.vectors)
+    return version, writing.find_similar(batch.user_id, batch.space_id, answer.vectors)
 
 
 def _write(batch: ExtractionInput, answer: Answer | None, nearby: SimilarMemories | None = None) -> Result:

@@ -158,8 +158,8 @@ def _related_memories(
         db.session.remove()
         with suppress(ModelError):
             vectors = client.embed_passages([line.text[:2_000] for line in user_lines[-20:]])
-            ids += writing.nearest(user_id, space_id, client.model, list(vectors), RELATED_LIMIT)
-        ids += writing.important(user_id, space_id, RELATED_LIMIT)
+            ids += writing.find_nearest(user_id, space_id, client.model, list(vectors), RELATED_LIMIT)
+        ids += writing.find_most_important(user_id, space_id, RELATED_LIMIT)
     order = {memory_id: place for place, memory_id in reversed(list(enumerate(ids)))}
     memories = [memory for memory in writing.load_known(list(order)) if memory.is_open and not memory.is_archived]
     return sorted(memories, key=lambda memory: order[memory.ref])

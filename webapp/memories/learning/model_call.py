@@ -18,7 +18,7 @@ from webapp.memories.rules.state import State
 from webapp.memories.rules.statements import FIELD, Extraction, read_statements
 from webapp.memories.store.writing import Vectors
 from webapp.providers.clients import completions, embedder
-from webapp.providers.grades import grade_of, grade_of_reply, worker
+from webapp.providers.grades import background_model, grade_of, grade_of_reply
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ def call_options(call: ExtractionCall, parts: Sequence[Part]) -> dict[str, Any]:
 
 def ask(batch: ExtractionInput) -> Answer:
     """Make the call, with no connection held. Raises ModelError, also if cut off before a whole statement."""
-    is_trusted = worker_is_trusted()
+    is_trusted = background_model_is_trusted()
     db.session.remove()
     cut_at = None
     model = ""
@@ -121,9 +121,9 @@ def vectors_of(statements: Iterable[str | None]) -> Vectors:
     return Vectors(dict(zip(texts, client.embed_passages(texts), strict=True)), client.model)
 
 
-def worker_is_trusted() -> bool:
+def background_model_is_trusted() -> bool:
     """Return whether the model that does background work now has passed the exam."""
-    grade = grade_of(worker())
+    grade = grade_of(background_model())
     return grade is not None and grade.is_trusted
 
 

@@ -101,7 +101,7 @@ def remember(
         conversation.space_id,
         sources,
         [operation],
-        writing.similar(conversation.user_id, conversation.space_id, vectors),
+        writing.find_similar(conversation.user_id, conversation.space_id, vectors),
         embeddings=vectors.by_text,
         context=_replies(turn),
         is_trusted=is_trusted,
@@ -243,7 +243,7 @@ def forget(turn: Message, args: Forget, vectors: Vectors) -> dict[str, Any]:
 def _nearest(turn: Message, conversation: Conversation, content: str, vectors: Vectors) -> dict[str, Any]:
     """Return the user's memories that are nearest to a content, by its vector, or, while there are none, its words."""
     place, queries = (conversation.user_id, conversation.space_id), list(vectors.by_text.values())
-    ids = writing.nearest(*place, vectors.model, queries, MAX_FOUND) if vectors.model else {}
+    ids = writing.find_nearest(*place, vectors.model, queries, MAX_FOUND) if vectors.model else {}
     if not ids:
         return search(turn, Search(query=content[:200])) if content else {}
     rows = {row.memory_id: row.content for row in db.session.scalars(select(Memory).where(Memory.memory_id.in_(ids)))}

@@ -13,7 +13,7 @@ from webapp.db.base import db, now, write_transaction
 from webapp.errors import NotFound
 from webapp.llm.errors import CutOffAnswer, ModelError, split_reason
 from webapp.llm.structured import complete_items, none_is_empty, readable_items
-from webapp.memories.learning.model_call import worker_is_trusted
+from webapp.memories.learning.model_call import background_model_is_trusted
 from webapp.memories.portrait.service import digest_of, row_of, valid_sentences
 from webapp.memories.portrait.subjects import OF_PERSON, Subject
 from webapp.memories.rules.grounding import distinctive_words, is_mostly_grounded, keeps_names_and_numbers, words_found
@@ -38,7 +38,7 @@ def make_portrait(subject: Subject) -> int | None:
     memories = subject.memories() if subject.is_on() else []
     digest = digest_of(memories)
     description = subject.describe() if memories else ("", "")
-    is_trusted = worker_is_trusted()
+    is_trusted = background_model_is_trusted()
     db.session.remove()
     if digest == made_from:
         return None
@@ -57,7 +57,7 @@ def make_portrait(subject: Subject) -> int | None:
     sentences = sentences_of(portrait, memories, *description, is_trusted)
     try:
         with write_transaction():
-            sentences = valid_sentences(subject, subject.hold(sentences))
+            sentences = valid_sentences(subject, subject.lock_sources(sentences))
             if not subject.is_on():
                 return None
             _store(subject, sentences, digest, completion.model if completion else None)

@@ -18,10 +18,10 @@ from webapp.memories.portrait.models import Portrait
 from webapp.memories.portrait.subjects import Members, Person, Sentences, Subject, memory_ids_of, memory_is_enabled
 from webapp.memories.prompt.always_used import is_over
 from webapp.memories.schemas import KnownItem
-from webapp.memories.store.copies import without
+from webapp.memories.store.copies import redact_value
 from webapp.memories.store.forgetting import pre_forget
 from webapp.memories.store.reach import pre_withdraw
-from webapp.providers.catalogue import has_worker
+from webapp.providers.catalogue import has_background_model
 from webapp.spaces.members import names_of
 from webapp.spaces.models import Space
 from webapp.spaces.service import get_space, spaces_of
@@ -83,7 +83,7 @@ def portrait_of(user_id: int, space_id: int | None = None) -> PortraitView:
         is_coming=row.asked_at is not None and now() - row.asked_at < WRITING_TIME and not row.problem,
         problem=row.problem,
         is_on=subject.is_on(),
-        has_model=has_worker(),
+        has_model=has_background_model(),
         has_memories=bool(items),
     )
 
@@ -105,7 +105,7 @@ def ask_for_portrait(user_id: int, space_id: int | None = None) -> None:
         raise Conflict("No portrait is written here. The owner of the space can switch it on in its settings.")
     if not subject.memories():
         raise Conflict("There is nothing to tell yet: no memory is in use.")
-    if not has_worker():
+    if not has_background_model():
         raise Conflict("No language model is connected that could write it.")
     row = row_of(subject)
     row.asked_at, row.made_from, row.problem = now(), None, None
@@ -200,11 +200,11 @@ def _remove_sentences(
 
 
 def _repeats(item: dict[str, Any], own_ids: set[int], forgotten_ids: set[int], texts: Collection[str]) -> bool:
-    """Return whether a sentence repeats a forgotten memory. One based only on others' memories repeats theirs."""
+    """Return whether a sentence repeats a forgotten memory; False for one based only on other people's memories."""
     ids = memory_ids_of([item])
     if not ids.isdisjoint(forgotten_ids):
         return True
-    return not ids.isdisjoint(own_ids) and without(item["text"], (), texts) != item["text"]
+    return not ids.isdisjoint(own_ids) and redact_value(item["text"], (), texts) != item["text"]
 
 
 def _own_memory_ids(user_id: int, sentences: Sentences) -> set[int]:

@@ -93,7 +93,7 @@ class Person:
         """Return the instructions for the model, and the name it is told besides the notes, if any."""
         return OF_PERSON, ""
 
-    def hold(self, sentences: Sentences) -> Sentences:
+    def lock_sources(self, sentences: Sentences) -> Sentences:
         """Lock what sentences rest on, so that nothing of it is forgotten; return those not forgotten already."""
         versions.begin_change(self.user_id)
         return _hold_memories(sentences)
@@ -128,7 +128,7 @@ class Members:
         name = db.session.scalars(select(Space.name).where(Space.space_id == self.space_id)).one()
         return (OF_LEGACY, name) if is_legacy(self.space_id) else (OF_SPACE, "")
 
-    def hold(self, sentences: Sentences) -> Sentences:
+    def lock_sources(self, sentences: Sentences) -> Sentences:
         self.lock()
         return _hold_memories(sentences)
 

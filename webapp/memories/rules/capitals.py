@@ -7,7 +7,7 @@ from functools import cache
 
 from webapp.text.words import PAIRED, character_ranges
 
-_STOPS = frozenset(".!?…؟।۔")
+_SENTENCE_ENDS = frozenset(".!?…؟।۔")
 _LETTERS = rf"[^\W_{PAIRED}]"
 _WORD = re.compile(rf"{_LETTERS}+(?:[-'’]{_LETTERS}+)*")
 
@@ -31,7 +31,7 @@ def capital_runs(texts: Sequence[str]) -> Runs:
 def _begins_sentence(text: str, index: int) -> bool:
     """Return whether a sentence begins at a place: nothing stands before, or the end of one."""
     for char in reversed(text[:index]):
-        if char in _STOPS:
+        if char in _SENTENCE_ENDS:
             return True
         if char.isalnum():
             return False

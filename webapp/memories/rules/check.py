@@ -232,9 +232,9 @@ def _target(operation: MemoryOperation, state: State) -> KnownMemory | None:
 
 
 def _edited_memory(content: str, message: SourceMessage, span: Span, state: State) -> KnownMemory | None:
-    """Return the memory whose words its author took out of an earlier version, where a span now stands instead.
+    """Return the memory whose source words the author edited into this span; None if the span replaced none.
 
-    Of several it is the one most like the content.
+    Of several, the one most similar to the content is returned.
     """
     said = set(terms_of(content))
     found = [

@@ -26,15 +26,15 @@ _FULL_STOPS = " .!。！।"
 _SPACED = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "DIGIT")
 
 
-def particulars_of(statement: str) -> frozenset[str]:
+def names_and_numbers_of(statement: str) -> frozenset[str]:
     """Return the folded names (capitals, not first words), numbers and symbols of a statement."""
-    return frozenset({_THOUSANDS.sub("", _fold(word)) for word in _particulars(statement)}) | signs(statement)
+    return frozenset({_THOUSANDS.sub("", _fold(word)) for word in _names_and_numbers(statement)}) | signs(statement)
 
 
 def keeps_names_and_numbers(rewording: str, texts: Iterable[str], moment: datetime | None = None) -> bool:
     """Return whether a rewording's names and numbers are in the user's text, or a month or year close to `moment`."""
     known_words = _TextWords(texts)
-    new_words = [word for word in _particulars(rewording) if not known_words.has(word)]
+    new_words = [word for word in _names_and_numbers(rewording) if not known_words.has(word)]
     return not new_words or (moment is not None and is_dated(moment) and _are_near(new_words, moment))
 
 
@@ -76,7 +76,7 @@ def is_mostly_grounded(statement: str, texts: Iterable[str]) -> bool:
 
 def distinctive_words(statement: str) -> frozenset[str]:
     """Return the words of a statement that say something, and its names and numbers."""
-    return frozenset({*_significant_words(statement), *map(fold_marks, _particulars(statement))})
+    return frozenset({*_significant_words(statement), *map(fold_marks, _names_and_numbers(statement))})
 
 
 def words_found(statement: str, text: str) -> frozenset[str]:
@@ -157,7 +157,7 @@ def _fold(text: str) -> str:
     return _SEAM.sub(" ", plain_form(fold_marks(text)))
 
 
-def _particulars(statement: str) -> Iterator[str]:
+def _names_and_numbers(statement: str) -> Iterator[str]:
     for match in _WORD.finditer(statement):
         word = re.split("['’]", match.group(), maxsplit=1)[0]
         if any(char.isdigit() for char in word):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from webapp.memories.rules.check import Claim
-from webapp.memories.rules.grounding import particulars_of
+from webapp.memories.rules.grounding import names_and_numbers_of
 from webapp.memories.rules.policy import (
     MAYBE_SAME_COSINE,
     RELATED_COSINE,
@@ -36,14 +36,14 @@ def is_same(left: str, right: str, similarity: float) -> bool:
 
 def may_be_same(left: str, right: str, similarity: float) -> bool:
     """Return whether two statements may say the same in other words, so that somebody has to read them to tell."""
-    return similarity >= MAYBE_SAME_COSINE and particulars_of(left) == particulars_of(right)
+    return similarity >= MAYBE_SAME_COSINE and names_and_numbers_of(left) == names_and_numbers_of(right)
 
 
 def word_forms(statement: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names, numbers and signs of a statement, and its words in one form each."""
     tokens = words(plain_form(statement))
     forms = (term or word for term, word in zip(stems(tokens, keep_stop_words=True), tokens, strict=True))
-    return particulars_of(statement), frozenset(forms)
+    return names_and_numbers_of(statement), frozenset(forms)
 
 
 def claim_standing(claim: Claim, current: KnownMemory) -> ClaimStanding:

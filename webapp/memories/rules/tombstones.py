@@ -162,7 +162,7 @@ class TombstoneSet:
         return _replace(text, merge_spans([*self.quotes_in(text), *forgotten_in(spans)]), "[…]")
 
     def without_forgotten(self, text: str, mark: str) -> str:
-        """Return the same for forgotten statements and quotes, in the entire text."""
+        """Return a text with marks in place of forgotten statements and quotes, wherever they stand."""
         return _replace(text, self._places(text, (TombstoneKind.QUOTE, TombstoneKind.CONTENT)), mark)
 
     def _places(self, text: str, kinds: Collection[TombstoneKind], limit: int | None = None) -> list[Span]:

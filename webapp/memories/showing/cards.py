@@ -59,7 +59,7 @@ class Filters(BaseModel):
         return sum([bool(self.category), self.show != "current", self.here, self.space is not None])
 
     def query(self) -> MemoryQuery:
-        """Return the same for the service."""
+        """Return these filters as the service's query."""
         return MemoryQuery(
             q=self.q or None,
             memory_type=self.memory_type,

@@ -52,7 +52,7 @@ class ChangeLine:
 
     @property
     def short(self) -> str:
-        """Return the line in a few words."""
+        """Return a short form of the line, for a notice; empty if there is nothing to say."""
         now = shorten_statement(self.text)
         if self.kind == "overruled":
             statement = shorten_statement(self.before)

@@ -105,7 +105,7 @@ class _Search:
         conditions = (and_(column.is_not(None), *map(column.contains, words)) for words in sorted(prefixes))
         self._may_repeat = or_(false(), *conditions)
 
-    def holders(self, portion: Sequence[int]) -> Iterator[tuple[int, str, list[str]]]:
+    def find_copies(self, portion: Sequence[int]) -> Iterator[tuple[int, str, list[str]]]:
         """Yield the messages of a portion that may repeat some of the texts, each with those."""
         statement = select(Message.message_id, self.column).where(
             Message.message_id.in_(portion), Message.status != "streaming", self._may_repeat
@@ -119,7 +119,7 @@ class _Search:
 
 def _strip_column(portion: Sequence[int], search: _Search) -> list[int]:
     contents: dict[int, str] = {}
-    for message_id, content, texts in search.holders(portion):
+    for message_id, content, texts in search.find_copies(portion):
         if (stripped := replace_copies(content, sorted(texts, key=len, reverse=True))) != content:
             contents[message_id] = stripped
     if contents:
@@ -152,7 +152,7 @@ def mark_words(user_id: int, evidence: Iterable[MemoryEvidence]) -> None:
     for portion in messages_of(user_id, "user") if quotes else ():
         places = {
             message_id: [place for text in texts for place in places_of(canonical_statement(text), content)]
-            for message_id, content, texts in search.holders(portion)
+            for message_id, content, texts in search.find_copies(portion)
         }
         _mark(places)
 
@@ -237,7 +237,7 @@ def strip_answers(user_id: int, memory_ids: Collection[int], texts: Collection[s
     return len(updates)
 
 
-def without(value: Any, memory_ids: Collection[int], texts: Collection[str]) -> Any:
+def redact_value(value: Any, memory_ids: Collection[int], texts: Collection[str]) -> Any:
     """Return a JSON value with FORGOTTEN_MARK for what is of these memories, and for repeats of one of the texts."""
     return _remove_mentions(value, memory_ids, _forms(texts))
 

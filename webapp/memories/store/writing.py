@@ -114,7 +114,7 @@ def memories_from_messages(user_id: int, space_id: int | None, message_ids: Coll
     return set(db.session.scalars(use_primary_key(statement, Memory)))
 
 
-def nearest(
+def find_nearest(
     user_id: int, space_id: int | None, model: str, vectors: Sequence[np.ndarray], count: int
 ) -> dict[int, float]:
     """Return the nearest memories to any of the vectors, closed ones included, by id with cosine, reading in blocks."""
@@ -137,16 +137,16 @@ def nearest(
     return dict(best)
 
 
-def similar(user_id: int, space_id: int | None, vectors: Vectors) -> set[int]:
+def find_similar(user_id: int, space_id: int | None, vectors: Vectors) -> set[int]:
     """Return ids of the memories that proposed statements may be about, by their vectors."""
     if vectors.model is None:
         return set()
     count = NEAREST * len(vectors.by_text)
-    return set(nearest(user_id, space_id, vectors.model, list(vectors.by_text.values()), count))
+    return set(find_nearest(user_id, space_id, vectors.model, list(vectors.by_text.values()), count))
 
 
-def important(user_id: int, space_id: int | None, count: int) -> list[int]:
-    """Return ids of the most important current memories, regardless of the topic: pinned, then keyed facts."""
+def find_most_important(user_id: int, space_id: int | None, count: int) -> list[int]:
+    """Return the ids of the most important current memories, whatever their topic: pinned, then keyed facts."""
     statement = select(Memory.memory_id).where(*scope_of(user_id, space_id))
     pinned = statement.where(Memory.is_archived == false(), Memory.is_closed == false(), Memory.is_pinned)
     pinned = pinned.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(count)

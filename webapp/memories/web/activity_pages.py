@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from webapp.accounts.auth import current_user_id, safe_next
 from webapp.accounts.service import change_settings, user_settings
 from webapp.conversations.messages import get_message
-from webapp.conversations.pages import CHANGED as LIST_CHANGED, commit_and_tell
+from webapp.conversations.pages import CHANGED as LIST_CHANGED, commit_and_notify
 from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
@@ -194,7 +194,7 @@ def delete_conversation(conversation_id: int) -> ViewResult:
     sentence = ngettext(
         "Deleted, and %(num)s memory forgotten.", "Deleted, and %(num)s memories forgotten.", len(report.memory_ids)
     )
-    return commit_and_tell(
+    return commit_and_notify(
         sentence,
         url_for("conversations_pages.new"),
         undo=url_for("conversations_pages.undelete", conversation_id=conversation_id),

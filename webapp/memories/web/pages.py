@@ -115,7 +115,7 @@ def list_memories() -> ViewResult:
 
 @blueprint.get("/memories/new")
 def new() -> ViewResult:
-    return _render_form(errors={}, values={}, is_open="closed" not in request.args)
+    return _render_form(errors={}, values=request.args, is_open="closed" not in request.args)
 
 
 def _render_form(**context: Any) -> str:
@@ -131,7 +131,7 @@ def create() -> ViewResult:
         return _render_form(errors=sentences(error, LABELS), values=request.form, is_open=True), 422
     db.session.commit()
     if not wants_partial():
-        return commit_and_redirect(url_for(".page"), _("Remembered."))
+        return commit_and_redirect(url_for(".page", space=row.space_id), _("Remembered."))
     return fragment("memories/_added.html", card=cards.card(current_user_id(), row.memory_id), note="Remembered")
 
 
@@ -217,7 +217,7 @@ def forget(memory_id: int) -> ViewResult:
 def revisions(memory_id: int) -> ViewResult:
     """Every wording a memory has had, newest first."""
     if not wants_partial():
-        return redirect(url_for(".show", memory_id=memory_id, _anchor="history"), 303)
+        return redirect(url_for(".show", memory_id=memory_id), 303)
     return render_template("memories/_history.html", **cards.earlier_values(current_user_id(), memory_id))
 
 

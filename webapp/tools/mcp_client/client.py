@@ -17,7 +17,7 @@ MAX_REDIRECTS = 2
 MAX_REFUSALS = 10
 """How many requests of a server are answered while it works on one of ours."""
 LIST_SECONDS = 20.0
-_OLD_SERVER = (400, 404, 405, 406, 415, 501)
+_OTHER_TRANSPORT_STATUSES = (400, 404, 405, 406, 415, 501)
 """The answers to a request of those who speak the first revision's transport (HTTP with server-sent events)."""
 _FOREIGN = re.compile(r"[^A-Za-z0-9]+")
 _MAX_NAME_LENGTH = 56
@@ -90,7 +90,13 @@ class _McpSession:
             if self.age == STATELESS and method == "tools/list" and (is_error or "error" in answer):
                 raise _HandshakeNeeded
             if is_error and "error" not in answer:
-                kind = _SessionLost if is_lost else _OtherTransport if response.status in _OLD_SERVER else ToolFailed
+                kind = (
+                    _SessionLost
+                    if is_lost
+                    else _OtherTransport
+                    if response.status in _OTHER_TRANSPORT_STATUSES
+                    else ToolFailed
+                )
                 raise kind(f"{self.server.name} answered with an error ({response.status}).")
             # With its number it was taken up, and may have had effects.
             is_lost = is_lost and (answer.get("id") is None or wire.refuses_version(answer))
@@ -217,7 +223,7 @@ def name_for(server: str, tool: str, names: set[str]) -> str:
 
 
 async def _start_session(server: Server) -> _McpSession:
-    """Return a conversation with a server of the older age, after the handshake."""
+    """Return a session with a server of an older revision, after the handshake."""
     mcp = _McpSession(server, HANDSHAKE[0])
     try:
         return await _initialize(mcp)
@@ -235,7 +241,7 @@ async def _start_session(server: Server) -> _McpSession:
 
 
 async def _initialize(mcp: _McpSession) -> _McpSession:
-    """Return the same conversation after the handshake. Raises ToolFailed."""
+    """Return the session after the handshake. Raises ToolFailed."""
     result = await mcp.ask("initialize", protocolVersion=mcp.age, capabilities={}, clientInfo=wire.IDENTITY)
     version = str(result.get("protocolVersion"))
     if not _DATED.fullmatch(version) or version >= STATELESS:

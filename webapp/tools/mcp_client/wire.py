@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp.llm.chunks import LineSplitter
-from webapp.tools.calls import storable
+from webapp.tools.calls import clean_record
 from webapp.tools.mcp_client.tool_schemas import clean_schema
 from webapp.tools.toolset import ToolFailed
 
@@ -171,7 +171,7 @@ def _tool(row: Mapping[str, Any]) -> ListedTool | None:
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME_LENGTH or not name.isprintable():
         return None
     try:
-        schema = clean_schema(storable(next(filter(None, map(row.get, _SCHEMA)), {})))
+        schema = clean_schema(clean_record(next(filter(None, map(row.get, _SCHEMA)), {})))
     except RecursionError:
         return None
     hints = row.get("annotations")

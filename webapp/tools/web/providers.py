@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
 
+from webapp.network.outbound import RequestRefused, check_url
 from webapp.tools.remote_calls import RemoteRequest
 from webapp.tools.toolset import ToolFailed
-from webapp.tools.urls import UrlRejected, check_url
 from webapp.tools.web.plain_text import text_of
 
 MAX_RESULTS = 6
-SNIPPET = 600
+SNIPPET, MAX_URL_LENGTH = 600, 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +79,13 @@ def hits(provider: Provider, answer: Any) -> list[Hit]:
 
 
 def _hit(row: dict[str, Any], text: str) -> Hit | None:
+    url = str(row.get("url") or "").partition("#")[0]
     try:
-        url = check_url(str(row.get("url") or ""))
-    except UrlRejected:
+        check_url(url)
+    except RequestRefused:
         return None
     title, snippet = (" ".join(text_of(str(row.get(name) or "")[:8_000]).split()) for name in ("title", text))
-    return Hit(title[:200] or url, url, snippet[:SNIPPET])
+    return Hit(title[:200] or url, url, snippet[:SNIPPET]) if len(url) <= MAX_URL_LENGTH else None
 
 
 def result_list(query: str, hits: list[Hit]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.i18n.marks import N_
-from webapp.llm.markdown_state import Place
+from webapp.llm.markdown_state import MarkdownState
 from webapp.transfer.content import Omission, Part, ReadConversation, ReadMessage
 from webapp.transfer.field_values import instant, text_or_none
 from webapp.transfer.message_tree import branch, by_id, count_omissions, newest_leaf, parent_links
@@ -151,7 +151,7 @@ def without_details(content: str) -> tuple[str, str, int]:
     rest, thoughts, steps = [], [], 0
     index = 0
     ends = _ends(content)
-    place, read = Place(), 0
+    place, read = MarkdownState(), 0
     for tag in _TAG.finditer(content):
         if tag.start() < index or tag[1] not in _KINDS:
             continue

@@ -25,7 +25,7 @@ from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMembe
 from webapp.spaces.originals import Original
 from webapp.spaces.schemas import MAX_DOCUMENTS
 from webapp.transfer.archives import ImportRefused
-from webapp.transfer.restore.values import RestoreBatch, attributes, is_id, moment
+from webapp.transfer.restore.values import RestoreBatch, attributes, is_id, required_instant
 from webapp.transfer.sources import Upload
 
 log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ def spaces(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 def _document(batch: RestoreBatch, space_id: int, line: dict[str, Any]) -> None:
     fields = attributes(SpaceDocument, line, {"document_id", "space_id", "digest", "media_type", "file_name"})
-    created_at = moment(line["created_at"])
+    created_at = required_instant(line["created_at"])
     if fields.get("pages") != fields["content"].count(PAGE_END) + 1:
         fields["pages"] = 0  # a text without pages, or a forged line
     row = SpaceDocument(

@@ -10,7 +10,7 @@ from webapp.memories.models import Memory, MemoryChangeSet, version_of
 from webapp.memories.rules.tombstones import TombstoneKind, key_id
 from webapp.memories.store import forgetting
 from webapp.memories.store.tombstones import import_keys, import_tombstones, keys_of
-from webapp.transfer.restore.values import RestoreBatch, moment
+from webapp.transfer.restore.values import RestoreBatch, required_instant
 
 MAX_KEYS = 50
 _HEX = set("0123456789abcdef")
@@ -88,7 +88,8 @@ def tombstones(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the tombstones whose key exists here; without its key a tombstone recognises nothing."""
     kinds = {kind.value for kind in TombstoneKind}
     rows = [
-        {name: line[name] for name in ("digest", "kind", "key_id")} | {"created_at": moment(line.get("created_at"))}
+        {name: line[name] for name in ("digest", "kind", "key_id")}
+        | {"created_at": required_instant(line.get("created_at"))}
         for line in lines
         if line.get("key_id") and line.get("kind") in kinds and _is_hex(line.get("digest"))
     ]

@@ -18,7 +18,7 @@ from webapp.schedules.recurrence import next_time, rule_of
 from webapp.schedules.schemas import in_range
 from webapp.schedules.service import FORMER_NAMES
 from webapp.transfer.restore import containers, conversations, finish
-from webapp.transfer.restore.values import REFERENCES, RestoreBatch, attributes, moment
+from webapp.transfer.restore.values import REFERENCES, RestoreBatch, attributes, required_instant
 
 PASSAGES = {"memory": "memory", "chunk": "chunk", "message": "message", "document": "part"}
 MAX_PDF = 15 * 1024**2
@@ -154,7 +154,7 @@ def _passage(batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any])
 
 
 def _chunk(_batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
-    values.setdefault("created_at", moment(line.get("created_at") or now().isoformat()))
+    values.setdefault("created_at", required_instant(line.get("created_at") or now().isoformat()))
     # Its conversation may have been indexed since it came.
     db.session.get_one(Conversation, values["conversation_id"]).index_due = True
     return bool(values.get("content"))

@@ -66,8 +66,8 @@ def check_value(column: Column[Any], value: Any) -> Any:
     return result
 
 
-def moment(value: Any) -> datetime:
-    """Return a moment. Raises ValueError."""
+def required_instant(value: Any) -> datetime:
+    """Return the time in an exported field. Raises ValueError if there is none."""
     time = instant(value)
     if time is None:
         raise ValueError("a time is missing")
