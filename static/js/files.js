@@ -2,7 +2,7 @@
 import { $, $$, isOffline, on } from "./dom.js";
 import { form, read, write } from "./drafts.js";
 import { toast } from "./toasts.js";
-import { t } from "./i18n.js";
+import { number, t } from "./i18n.js";
 
 /** The files that were dropped. Says that a folder is left out: a browser gives its name as if it were a file. */
 export function dropped(transfer) {
@@ -87,7 +87,7 @@ export function add(files, place = chips()) {
   for (const file of files) {
     const chip = chipOf(file, place);
     if (file.size > Number(field().dataset.largest)) {
-      fail(chip, t("The file is too large."));
+      fail(chip, t("The file is larger than %(size)s MB.", { size: number(Math.floor(field().dataset.largest / 2 ** 20)) }));
       continue;
     }
     uploads.set(chip, new XMLHttpRequest());

@@ -124,8 +124,10 @@ def test_the_list_says_what_is_written_and_unread_in_all_tabs(tab, open_tab, use
 
 def test_a_temporary_conversation_leaves_nothing_and_is_gone_when_left(tab, model, page):
     model.script(reply="Between us.")
+    expect(page.locator(".starter")).to_have_count(4)
     page.get_by_text("Temporary conversation", exact=True).click()
     expect(page.get_by_role("switch", name="Temporary conversation")).to_be_checked()
+    expect(page.locator(".starter >> visible=true")).to_have_count(3)  # all but the one about memory
     send(page, "My name is Nobody and I prefer silence")
     expect(replies(page)).to_have_count(1)
     expect(page.locator(".temporary-tag")).to_be_visible()

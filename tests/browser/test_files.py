@@ -63,9 +63,9 @@ def test_files_wait_with_the_message_they_were_attached_to(model, page):
 
 def test_each_file_is_uploaded_by_itself_and_one_that_fails_says_why(tab, model, page):
     attach, chips = page.locator("[data-attach]"), page.locator("#composer-files .file-chip")
-    attach.evaluate("input => input.dataset.largest = 100")
-    attach.set_input_files([text_file("long.txt", "word " * 40), text_file("bees.txt", "Bees dance.")])
-    expect(chips.first).to_contain_text("long.txt: The file is too large.")
+    attach.evaluate("input => input.dataset.largest = 1048576")
+    attach.set_input_files([text_file("long.txt", "word " * 220_000), text_file("bees.txt", "Bees dance.")])
+    expect(chips.first).to_contain_text("long.txt: The file is larger than 1 MB.")
     expect(chips.last).to_contain_text("bees.txt 1 page")
     page.get_by_label("How to read bees.txt").select_option("search")
     page.route("**/files", lambda route: route.fulfill(status=413, body=""))

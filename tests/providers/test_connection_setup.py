@@ -101,7 +101,7 @@ def test_a_key_and_two_clicks_lead_to_a_reply(tour, server, admin, boss, api):
     assert wait_for_reply(api(boss), sent["message"]["message_id"])["content"] == "one two"
 
 
-def test_another_connection_leaves_the_default_alone_unless_told(tour, server, admin, boss, api):
+def test_another_connection_leaves_the_default_alone_unless_told(app, tour, server, admin, boss, api, monkeypatch):
     api(boss).post(
         "/api/connections",
         json={"name": "First", "base_url": server.base_url, "models": [{"model": "gpt-5", "is_default": True}]},
@@ -114,6 +114,10 @@ def test_another_connection_leaves_the_default_alone_unless_told(tour, server, a
     admin.post(f"{NEW}/models", data=form | {"default": "gpt-5-mini"})
     defaults = [[offer["model"] for offer in row["models"] if offer["is_default"]] for row in connections(api, boss)]
     assert sorted(defaults) == [[], [], ["gpt-5-mini"]]
+    by_environment = app_settings.of(app).model_copy(update={"offline_model": False})
+    monkeypatch.setitem(app.extensions, "settings", by_environment)
+    admin.post(f"{NEW}/models", data=form | {"default": "gpt-5-mini"})
+    assert f"Connected. {by_environment.model.chat_model} answers as before." in admin.get("/").text
 
 
 def test_a_wrong_key_is_said_beside_it_and_nothing_is_stored(tour, server, admin, boss, api):

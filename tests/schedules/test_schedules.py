@@ -531,6 +531,8 @@ def test_an_admin_sets_it_for_everybody(app, client, admin_browser):
     assert_problem(client.post("/api/schedules", json=WEEKLY), 429)
     assert post_form(admin_browser, PLACE, PLACE, user="", schedules="0").status_code == 303
     assert limit(app) == 0 and re.search(r'maxlength="5"\s+value="0"', admin_browser.get(PLACE).text)
+    refused = post_form(admin_browser, "/schedules/new", prompt="Water it", at="2030-01-01T10:00", repeat="daily")
+    assert refused.status_code == 429 and "Water it</textarea>" in refused.text and "schedules already" in refused.text
     assert post_form(admin_browser, PLACE, PLACE, user="", schedules=" ").status_code == 303
     assert limit(app) == configured
     make(client)

@@ -70,7 +70,7 @@ def test_what_cannot_be_saved_is_said_in_the_readers_language(login, client, use
     browser.set_cookie("language", "de")
     moved = post_form(browser, place, place, name="Garden", url="https://other.example/mcp", is_enabled="1")
     assert moved.status_code == 422
-    assert "Das Token muss neu eingegeben werden, wenn sich die Adresse ändert" in moved.text
+    assert "Das Token muss neu eingegeben werden, wenn sich die URL ändert" in moved.text
     monkeypatch.setattr(servers, "MAX_SERVERS", 1)
     refused = post_form(browser, "/settings/tools/servers", "/settings/tools", **given)
     assert "Es gibt schon 1 Server." in refused.text
@@ -87,7 +87,7 @@ def test_the_search_is_tried_out_in_the_readers_language(app, make_user, login, 
     browser = login(boss)
     browser.set_cookie("language", "de")
     wrong = post_form(browser, "/admin/tools/web", "/admin/tools", provider="searxng", address="")
-    assert wrong.status_code == 422 and re.search("Die Adresse .*Suchmaschine", wrong.text)
+    assert wrong.status_code == 422 and re.search("Die URL .*Suchmaschine", wrong.text)
     given = {"provider": "searxng", "address": site.url, "is_enabled": "1"}
     assert post_form(browser, "/admin/tools/web", "/admin/tools", **given).status_code == 303
     site.says({"no": 1})

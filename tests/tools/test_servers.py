@@ -362,7 +362,7 @@ def rpc(result: Any, number: int = 1) -> dict[str, Any]:
         ((200, {}, rpc(7)), "not understood"),
         ((200, {"Content-Type": "text/event-stream"}, b"data: {}\n\n: nothing more\n\n"), "not understood"),
         ((200, {"Content-Type": "application/json"}, b"[" * 500_000), "not understood"),
-        ((302, {"Location": "http://169.254.169.254/"}, b""), "redirects to another address"),
+        ((302, {"Location": "http://169.254.169.254/"}, b""), "redirects to another URL"),
         ((200, {}, {"id": 1, "error": "the kettle is cold"}), "the kettle is cold"),
         ((200, {}, {"id": 1, "error": {"code": -1, "data": {}}}), "does not say why"),
         ((200, {}, {"id": 1, "error": {"message": "Invalid", "data": "no cups"}}), "refused: Invalid: no cups"),

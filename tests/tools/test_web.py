@@ -183,7 +183,7 @@ def test_a_redirect_is_checked_and_the_checked_address_is_connected_to(client, m
     assert "redirects too many times" in ask(client, f"Read {url}")["tool_calls"][0]["output"]["detail"]
     searxng.answer = lambda asked: (302, {"Location": "http://[::1"}, b"")
     calls(model, ("read_page", {"url": url}))
-    assert "not an address" in ask(client, f"Read {url}")["tool_calls"][0]["output"]["detail"]
+    assert "not a URL" in ask(client, f"Read {url}")["tool_calls"][0]["output"]["detail"]
 
 
 def _drip() -> Iterator[bytes]:

@@ -13,20 +13,26 @@ from webapp.tour import answers
 
 @dataclass(frozen=True, slots=True)
 class Starter:
-    """A card: what it offers, what it is about, and the beginning that it puts into the composer."""
+    """A card: what it offers, what it is about, and the beginning that it puts into the composer; a temporary
+    conversation is not offered those about memory."""
 
     title: str
     about: str
     draft: str
+    is_about_memory: bool = False
 
 
 INTRODUCTION = Starter(
-    "Tell me about yourself", "See and change what I learn", "Let me tell you a little about myself: "
+    "Tell me about yourself",
+    "See and change what I learn",
+    "Let me tell you a little about myself: ",
+    is_about_memory=True,
 )
 MEMORY = Starter(
     "What do you know about me?",
     "A look at what is remembered",
     "What do you remember about me, and what follows from that?",
+    is_about_memory=True,
 )
 GENERAL_STARTERS = (
     Starter("Think something through", "A decision, a plan, a worry", "Help me think something through: "),
@@ -43,7 +49,12 @@ LEGACY_STARTERS = (
 
 TOUR_STARTERS = (
     Starter("Show me", "What a reply looks like", answers.EXAMPLE_REQUEST),
-    Starter("Introduce yourself", "These sentences are remembered, word for word", answers.INTRODUCTION),
+    Starter(
+        "Introduce yourself",
+        "These sentences are remembered, word for word",
+        answers.INTRODUCTION,
+        is_about_memory=True,
+    ),
 )
 """While no model is connected there is nothing else to begin."""
 

@@ -19,7 +19,7 @@ from webapp.files.models import File
 from webapp.files.prompt_files import tokens_for_whole_files
 from webapp.files.schemas import PictureQuery
 from webapp.files.uploads import store_upload
-from webapp.http.validation import PageQuery, parse_id
+from webapp.http.validation import PageQuery, parse_id, valid_fields
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor
 from webapp.i18n.request_language import gettext as _, translate
 from webapp.providers.model_choice import target_of
@@ -111,12 +111,7 @@ def show(file_id: int) -> ViewResult:
 
 def picture_query() -> PictureQuery:
     """Return which picture the URL asks for; invalid values are replaced by defaults."""
-    query = request.args
-    return PictureQuery(
-        page=min(max(query.get("page", 0, type=int), 0), 100_000),
-        words=query.get("words", "")[:500],
-        size="small" if query.get("size") == "small" else "full",
-    )
+    return valid_fields(PictureQuery, request.args.to_dict())
 
 
 @blueprint.get("/files/<int:file_id>/picture")

@@ -26,19 +26,16 @@ _asked, _reading = Counter[int | None](), Counter[int | None]()
 _freed = Condition()
 
 
-def run_bounded(
-    module: str, *arguments: str, seconds: float | None = None, data: bytes | None = None
-) -> dict[str, Any]:
+def run_bounded(module: str, *arguments: str, data: bytes | None = None) -> dict[str, Any]:
     """Return the JSON that a module writes for these arguments and input, or {"error": reason}. Raises Unavailable."""
-    limit = seconds or SECONDS
-    with _reader(limit):
+    with _reader():
         try:
             process = subprocess.run(
                 [sys.executable, "-m", module, *arguments],
                 cwd=ROOT,
                 input=data,
                 capture_output=True,
-                timeout=limit,
+                timeout=SECONDS,
                 check=False,
                 env={"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"},
             )
@@ -51,7 +48,7 @@ def run_bounded(
 
 
 @contextmanager
-def _reader(seconds: float) -> Iterator[None]:
+def _reader() -> Iterator[None]:
     """Hold one of the readers for the person who asks; turns and jobs count as one. Raises Unavailable."""
     identity = current_identity() if has_app_context() else None
     person = identity.user_id if identity else None
@@ -63,7 +60,7 @@ def _reader(seconds: float) -> Iterator[None]:
         if person is not None and _asked[person] >= MAX_ASKED:
             raise Unavailable("Too many files are being read. Try again in a moment.")
         _asked[person] += 1
-        has_reader = _freed.wait_for(is_free, seconds)
+        has_reader = _freed.wait_for(is_free, SECONDS)
         _reading[person] += has_reader
         _asked[person] -= not has_reader
     if not has_reader:

@@ -24,7 +24,7 @@ MAX_MARKDOWN = 250_000  # characters; longer texts are shown as they are
 # Unmatched brackets are the only thing whose cost is quadratic.
 MAX_BRACKETS = 10_000
 
-LONG_CELL = 40  # characters beyond which a table cell is given a width to wrap in
+LONG_CELL = 16  # characters beyond which a table cell is given a width to wrap in
 
 _ALIGNMENTS = {"left", "center", "right"}
 _TAGS = {

@@ -12,6 +12,8 @@ from webapp.errors import Conflict, Invalid, require
 from webapp.prompts.catalogue import CATALOGUE, Definition, default_text, definition_of, problems_of
 from webapp.prompts.models import Prompt, PromptActivation, PromptVersion
 
+MAX_ACTIVATIONS = 50
+
 
 @dataclass(frozen=True, slots=True)
 class ActivePrompt:
@@ -121,13 +123,13 @@ def activate(admin_id: int | None, name: str, version: int) -> Prompt:
     return prompt
 
 
-def activations(name: str, limit: int = 50) -> Sequence[PromptActivation]:
+def activations(name: str) -> Sequence[PromptActivation]:
     """Return when each version was put into use, newest first. Raises NotFound."""
     return db.session.scalars(
         select(PromptActivation)
         .where(PromptActivation.name == definition(name).name)
         .order_by(PromptActivation.activation_id.desc())
-        .limit(limit)
+        .limit(MAX_ACTIVATIONS)
     ).all()
 
 

@@ -150,7 +150,7 @@ def _show_connection(row: ModelConnection) -> ViewResult:
     db.session.commit()
     if (stored_speed(row.test_result, "prompt") or SLOW) >= SLOW:
         row = run_test(row.connection_id)
-    is_default = any(offer.is_default for offer in offers_of(row.connection_id))
+    is_default = status().source == "connection" and any(offer.is_default for offer in offers_of(row.connection_id))
     words = (
         N_("Connected. Replies now come from %(name)s.") if is_default else N_("Connected. %(name)s answers as before.")
     )

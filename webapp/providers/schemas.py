@@ -1,7 +1,6 @@
 """Requests and responses for connections and models."""
 
 from typing import Annotated, Any, Literal, Self
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
@@ -19,7 +18,7 @@ from webapp.http.validation import (
 )
 from webapp.i18n.marks import say
 from webapp.llm.settings import CHAT_PATH
-from webapp.network.outbound import with_scheme
+from webapp.network.outbound import RequestRefused, check_url, with_scheme
 from webapp.parameters import Parameters as Parameters
 from webapp.providers.models import MemoryGrade, ModelConnection, ModelOffer
 
@@ -30,13 +29,10 @@ def server_url(value: str) -> str:
     """Return the URL of a server, completed and cleaned up. Raises ValueError."""
     value = with_scheme(value)
     try:
-        parts = urlsplit(value)
-        _ = parts.port
-    except ValueError:
-        raise ValueError("has the wrong form.") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError("must begin with http:// or https://")
-    if parts.username or parts.password or parts.query or parts.fragment:
+        has_query = check_url(value).query
+    except RequestRefused as error:
+        raise ValueError(error.reason) from None
+    if has_query:
         raise ValueError("may contain only a host and a path; keys and headers have their own fields")
     return value.rstrip("/").removesuffix(CHAT_PATH)
 

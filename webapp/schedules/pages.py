@@ -11,7 +11,7 @@ from webapp.accounts.mails import is_set_up as mail_is_set_up
 from webapp.accounts.service import get_user
 from webapp.conversations.messages import get_message
 from webapp.db.base import db, now
-from webapp.errors import Invalid
+from webapp.errors import Invalid, TooMany
 from webapp.extensions import limiter
 from webapp.http.forms import redisplay_form, require_version, sentences, validate
 from webapp.http.validation import PageQuery, parse_id
@@ -102,10 +102,11 @@ def new() -> ViewResult:
 def create() -> ViewResult:
     try:
         row = service.create_schedule(current_user_id(), validate(ScheduleFields, _read()))
-    except Invalid as error:
+    except (Invalid, TooMany) as error:
+        db.session.rollback()
         if wants_partial():
             raise
-        return _form(request.form, errors=sentences(error, LABELS)), 422
+        return _form(request.form, errors=sentences(error, LABELS, otherwise="title")), error.status
     db.session.commit()
     if wants_partial():  # from under the reply that proposed it
         return render_template("schedules/_proposed.html", made=row)

@@ -123,7 +123,7 @@ async def send_request(outbound: RemoteRequest) -> AsyncIterator[RemoteResponse]
                         raise ToolFailed(f"{host} redirects too many times.")
                     url, is_same_server = follow(url, target)
                     if outbound.headers and not is_same_server:  # they may have a token
-                        raise ToolFailed(f"{host} redirects to another address.")
+                        raise ToolFailed(f"{host} redirects to another URL.")
                     continue
                 yield RemoteResponse(url, response.status_code, dict(response.headers), _decompress(response))
                 return

@@ -1,7 +1,7 @@
 """MCP servers and their tools, as people and admins manage them, and as a turn gets them."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,8 +12,7 @@ from webapp.db.base import add_row, db, delete_row, get_or_raise, now, own_row
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, require
 from webapp.extensions import app_settings, limiter
 from webapp.llm.capabilities import tool_fingerprint
-from webapp.llm.settings import Target
-from webapp.providers.catalogue import ENVIRONMENT_MODEL, catalogue, models_for_user
+from webapp.providers.catalogue import models_for_user
 from webapp.providers.clients import completions
 from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.text.tokens import estimate_tokens
@@ -235,14 +234,9 @@ def refusals_by_tool(row: ToolServer, user_id: int, *, is_admin: bool) -> dict[s
 def forget_refusals(row: ToolServer) -> None:
     """Offer the tools of a server to all models again."""
     tools = _fingerprints(row)
-    for target in _targets() if tools else ():
+    for target in (offer.target for offer in models_for_user(0, is_admin=True)) if tools else ():
         completions().capabilities.forget_tools(target.settings.endpoint()[0], target.model, set(tools.values()))
 
 
 def _fingerprints(row: ToolServer) -> dict[str, str]:
     return {tool["name"]: tool_fingerprint(definition_of("", tool)) for tool in row.tools}
-
-
-def _targets() -> Iterable[Target]:
-    home = app_settings().model
-    return [Target(ENVIRONMENT_MODEL, home.chat_model, home), *(offer.target for offer in catalogue.read().offered)]

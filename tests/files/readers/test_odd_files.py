@@ -71,7 +71,7 @@ def test_characters_that_no_text_has_show_another_encoding(encoding):
     [
         b"MZ\x90\0\x03" + bytes(range(256)),
         b"ID3\x03\0\0\0\0",
-        b"SQLite format 3\0" + bytes(90),
+        b"SQLite format 3\0\x10\0\x01\x01\0@  " + bytes(90),
         b"RIFF$\0\0\0WAVEfmt ",
         b"a.txt".ljust(257, b"\0") + b"ustar\x0000",
     ],

@@ -122,10 +122,8 @@ def encoding_with_zeros(data: bytes) -> str:
     # In a wrong one that is possible, there is not even a space.
     found = max((encoding for encoding in texts if plain[encoding]), key=plain.__getitem__, default="")
     core = data.strip(b"\0")
-    if found or b"\n" not in core or len(core) > len(data) - 2:
+    if found or not core or b"\0" in core:
         return found
-    if b"\0" in core:
-        return encoding_with_zeros(core + b"\0")  # which may be half of its last character
     encoding = encoding_of(core)  # it is filled up to some length
     return encoding if _count_broken(core, encoding) <= len(core) * _MAX_BROKEN else ""
 

@@ -125,7 +125,7 @@ class _McpSession:
             if isinstance(message, dict) and wire.ENDPOINT in message:
                 self.url, is_same_server = follow(response.url, message[wire.ENDPOINT])
                 if not is_same_server:  # requests have a token
-                    raise ToolFailed(f"{self.server.name} redirects to another address.")
+                    raise ToolFailed(f"{self.server.name} redirects to another URL.")
                 return True
         return False
 

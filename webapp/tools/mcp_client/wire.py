@@ -29,6 +29,8 @@ MAX_DESCRIPTION_LENGTH = 600
 MAX_NAME_LENGTH = 128
 _ENVELOPE = ("content", "isError", "resultType", "_meta")
 """The fields of a result that are not what it says."""
+_MAX_SEARCH = 10**8
+"""The most characters read to find what is structured in a text, a tenth of a second's work."""
 _SCHEMA = ("inputSchema", "input_schema", "parameters")
 
 
@@ -143,12 +145,25 @@ def output_of(result: Mapping[str, Any]) -> dict[str, Any]:
     content = result.get("content")
     parts = content if isinstance(content, list) else [content]
     texts = [_text(part) or _mark(part) for part in parts]
-    if not any(map(_text, parts)):
-        data = {name: value for name, value in result.items() if name not in _ENVELOPE and value is not None}
-        named = next((data[name] for name in ("structuredContent", "toolResult") if name in data), data or None)
+    data = {name: value for name, value in result.items() if name not in _ENVELOPE and value is not None}
+    named = next((data[name] for name in ("structuredContent", "toolResult") if name in data), data or None)
+    if not any(map(_text, parts)) or not _is_said(data.get("structuredContent"), "\n".join(texts)):
         texts.append(_plain(named))
     output = {"text": "\n\n".join(filter(None, texts)) or "It answered without a text."}
-    return {"status": "error", **output} if result.get("isError") is True else output
+    is_error = str(result.get("isError", result.get("is_error"))).lower() in ("true", "1")
+    return {"status": "error", **output} if is_error else output
+
+
+def _is_said(data: Any, text: str) -> bool:
+    """Return whether each value in structured data stands in the text beside it, which may be the same as JSON."""
+    with suppress(ValueError, RecursionError):
+        if json.loads(text) == data:
+            return True
+    values, said = [data], f"{text}\n{_plain([text])}"
+    for value in values:  # and what is found in these
+        values += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    sought = [_plain([value])[1:-1].strip('"') for value in values if type(value) in (str, int, float)]
+    return len(sought) * len(said) <= _MAX_SEARCH and all(words in said for words in sought)
 
 
 def _tool(row: Mapping[str, Any]) -> ListedTool | None:
@@ -172,13 +187,15 @@ def _tool(row: Mapping[str, Any]) -> ListedTool | None:
 
 
 def _text(part: Any) -> str:
+    if isinstance(part, list):
+        return "\n\n".join(filter(None, map(_text, part)))
     if not isinstance(part, Mapping):
-        return part if isinstance(part, str) else ""
+        return _plain(part)
     kind, inner = part.get("type"), part.get("resource")
     if "text" in part:
         return _plain(part["text"])
     if kind == "resource" and isinstance(inner, Mapping):
-        return _plain(inner.get("text"))
+        return _plain(inner.get("text")) or _text(inner.get("contents")) or _line(inner.get("uri"), 500)
     if kind == "resource_link":
         return f"{_line(part.get('name'), 200)}: {_line(part.get('uri'), 500)}"
     data = part.get("json", part.get("data"))

@@ -10,10 +10,11 @@ from typing import Any
 
 from webapp.i18n.marks import N_
 from webapp.llm.markdown_state import MarkdownState
-from webapp.transfer.content import Omission, Part, ReadConversation, ReadFile, ReadMessage
+from webapp.transfer.content import Omission, Part, ReadConversation, ReadMessage
 from webapp.transfer.field_values import instant, text_or_none
 from webapp.transfer.message_tree import branch, by_id, count_omissions, newest_leaf, parent_links
-from webapp.transfer.readers.records import as_dict, as_list, picture_of, read_records, split_thought, text_file
+from webapp.transfer.readers.records import as_dict, as_list, read_records
+from webapp.transfer.readers.turns import read_message
 from webapp.transfer.sources import Upload
 
 OTHERS = N_("it belongs to another account of that Open WebUI, whose own export is the one to bring in")
@@ -121,26 +122,26 @@ def _is_by_other_user(row: dict[str, Any], item: dict[str, Any]) -> bool:
 
 
 def _message(key: str, row: dict[str, Any], left_out: Counter[str]) -> ReadMessage | None:
-    content = row.get("content")
-    if not isinstance(content, str):
-        parts = [content] if isinstance(content, dict) else as_list(content)
-        content = "\n\n".join(filter(None, (text_or_none(as_dict(part).get("text")) for part in parts)))
-    text, thought, steps = without_details(content)
-    if row.get("role") == "assistant":
-        text, marked = split_thought(text)
-        thought = "\n\n".join(filter(None, (thought, marked)))
-    left_out[Omission.STEPS] += steps
-    if not text:  # as Qwen's program, which is made of this one, writes replies
-        phases = list(map(as_dict, as_list(row.get("content_list"))))
-        said = [(str(part.get("phase")), text_or_none(part.get("content")) or "") for part in phases]
-        thought = "\n\n".join(filter(None, (thought, *(words for phase, words in said if phase == "think"))))
-        text = "\n\n".join(filter(None, (words for phase, words in said if phase != "think")))
-    if not text:
-        text = "\n\n".join(_output(row.get("output"))).strip()
-    if not text or row.get("role") not in ("user", "assistant"):
+    """Return the message in a row, whose reply may be folded in part, or (as in what is made of this program) apart."""
+    if row.get("role") not in ("user", "assistant"):
         return None
-    model = text_or_none(row.get("model")) if row["role"] == "assistant" else None
-    return ReadMessage(key, row["role"], text, instant(row.get("timestamp")), model, list(_attachments(row)), thought)
+    content, thought = row.get("content"), ""
+    if isinstance(content, str):
+        content, thought, steps = without_details(content)
+        left_out[Omission.STEPS] += steps
+    content = content or row.get("content_list") or row.get("output")
+    turn = {**row, "content": content, "files": list(map(_file, map(as_dict, as_list(row.get("files")))))}
+    message, others = read_message(key, turn, [thought] if thought else [], is_user=row["role"] == "user")
+    left_out += others
+    return message
+
+
+def _file(item: dict[str, Any]) -> dict[str, Any]:
+    """Return a file with its name and the text extracted from it; the export has no bytes but those of pictures."""
+    inner = as_dict(item.get("file"))
+    name = item.get("name") or inner.get("filename")
+    text = as_dict(inner.get("data")).get("content") or item.get("content")
+    return {**item, "name": name, "filename": name, "text": text}
 
 
 def without_details(content: str) -> tuple[str, str, int]:
@@ -185,22 +186,3 @@ def _open_end(content: str, begin: int) -> tuple[int, int]:
     match = _OPEN.match(content, begin)
     end = match.end() if match else begin
     return end, end
-
-
-def _attachments(row: dict[str, Any]) -> Iterator[ReadFile]:
-    """Yield pictures in data URLs, and the text extracted from documents; the export has no other bytes."""
-    for part in map(as_dict, as_list(row.get("content"))):
-        if file := picture_of(part):
-            yield file
-    for item in map(as_dict, as_list(row.get("files"))):
-        inner = as_dict(item.get("file"))
-        name = item.get("name") or inner.get("filename")
-        text = as_dict(inner.get("data")).get("content") or item.get("content")
-        if file := picture_of({**item, "name": name}) or text_file(text, name):
-            yield file
-
-
-def _output(items: Any) -> Iterator[str]:
-    for item in map(as_dict, as_list(items)):
-        if item.get("type") == "message":
-            yield from filter(None, (text_or_none(as_dict(part).get("text")) for part in as_list(item.get("content"))))

@@ -202,7 +202,7 @@ def read_conversation(item: Any) -> ReadConversation:
             continue
         is_user = role in FIELDS.people or (is_named and role not in (*models, ""))
         is_waiting = bool(thoughts)
-        message, others = _message(key, rows[key], thoughts, is_user=is_user)
+        message, others = read_message(key, rows[key], thoughts, is_user=is_user)
         left_out[Omission.HIDDEN] += is_waiting and is_user and message is not None  # a reply that was only thought
         left_out += others if message or others or thoughts else Counter({Omission.HIDDEN: 1})
         messages += [message] if message else []
@@ -224,7 +224,7 @@ def _parent(turn: Mapping[str, Any]) -> Any:
     return first_of(turn, FIELDS.parents) or next(reversed(as_list(turn.get("ancestors"))), None)
 
 
-def _message(
+def read_message(
     key: str, turn: Mapping[str, Any], thoughts: list[str], *, is_user: bool
 ) -> tuple[ReadMessage | None, Counter[str]]:
     """Return the message in a turn, and what is left out of it; `thoughts` wait for the reply they belong to."""
@@ -243,8 +243,8 @@ def _message(
         thoughts += filter(None, map(text_or_none, (*content.thoughts, thought, beside)))
     if not text and not content.files:
         return None, content.left_out
-    names = *map(turn.get, FIELDS.model_names), text_or_none(turn.get("sender"))
-    model = next((name for name in names if name and name not in SPEAKERS), None)
+    sender = text_or_none(turn.get("sender"))
+    model = first_of(turn, FIELDS.model_names) or (sender if sender not in SPEAKERS else None)
     model = text_or_none(as_dict(model).get("name") if isinstance(model, dict) else model)
     thought = "" if is_user else "\n\n".join(dict.fromkeys(thoughts))
     thoughts.clear()
@@ -280,7 +280,7 @@ class _Content:
         elif isinstance(content, dict):
             if len(content) == 1 and (tag := next(iter(content))).lower() in _PARTS:  # under the name of its kind
                 content = {"type": tag, "text": content[tag]}
-            kind = str(as_dict(content.get("style")).get("type") or content.get("type") or kind).lower()
+            kind = str(first_of(content | as_dict(content.get("style")), ("type", "phase")) or kind).lower()
             kind = FIELDS.thinks[0] if content.get("thought") is True else kind
             if "tool" in kind or "function" in kind or "system" in kind:
                 self.left_out[Omission.HIDDEN if "system" in kind else Omission.STEPS] += 1
