@@ -33,7 +33,7 @@ def test_a_key_and_two_clicks(open_tab, make_user, server):
     page.get_by_role("radio", name="tern-7b is the default").check()
     assert serious_findings(page) == [] and not scrolls_sideways(page)
     page.get_by_role("button", name="Start chatting").click()
-    expect(page.get_by_text(f"Replies now come from {host}.")).to_be_visible()
+    expect(page.get_by_text("answers as before.")).to_be_visible()  # the environment names a server, which does
     page.goto(page.url.rstrip("/") + "/admin/models")
     page.get_by_role("link", name=host).click()
     page.get_by_label("Settings of tern-1b").click()
@@ -55,4 +55,4 @@ def test_the_way_can_be_gone_by_keyboard(open_tab, make_user, server):
     page.get_by_role("radio", name="tern-7b is the default").focus()
     page.keyboard.press("Space")
     page.keyboard.press("Enter")
-    expect(page.get_by_text(f"Replies now come from {host}.")).to_be_visible()
+    expect(page.get_by_text("answers as before.")).to_be_visible()

@@ -163,7 +163,7 @@ def test_a_page_that_is_not_there_offers_what_its_reader_can_do(anonymous, user,
 def test_an_unknown_address_is_said_to_be_unknown_once(user, login, anonymous):
     page = login(user).get("/nothing").text
     assert page.count("This page does not exist") == 2, "the title and the heading"
-    assert "The address may be mistyped" in page and 'id="sidebar"' in page
+    assert "The URL may be mistyped" in page and 'id="sidebar"' in page
     for path, kind in (("/api/nothing", "application/problem+json"), ("/nothing", "text/html; charset=utf-8")):
         answer = anonymous.get(path)
         assert (answer.status_code, answer.content_type) == (404, kind)
