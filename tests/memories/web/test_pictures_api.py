@@ -35,10 +35,15 @@ def test_a_time_narrows_it(client):
         "to=2022-06-29": 0,
         "from=2022-06-30T22:00:00Z&to=2022-07-01T00:00:00Z": 1,
         "to=9999-12-31": 1,
+        "from=2022-06-30T22:00:00Z&to=2022-06-30": 1,
+        "from=2022-06-30T22:00:00Z&to=2022-06-30T22:00:00Z": 0,
     }.items():
         assert len(client.get(f"/api/memories/timeline?{asked}").json["rows"]) == expected, asked
     for asked in ("timeline?from=soon", "timeline?to=2022-13-01", "map?limit=0", "map?limit=101"):
         assert_problem(client.get(f"/api/memories/{asked}"), 422)
+    for first, last in (("2022-07-01", "2022-06-30"), ("2022-06-30T22:00:00Z", "2022-06-30T21:00:00Z")):
+        refused = client.get(f"/api/memories/timeline?from={first}&to={last}").json
+        assert refused["errors"] == [{"loc": ["to"], "msg": "comes before the first day"}]
 
 
 def test_the_map_has_names_and_what_joins_them(client):

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.accounts.auth import current_user_id
+from webapp.errors import Invalid
 from webapp.extensions import this_app
 from webapp.http.json_api import Answer, api_blueprint
 from webapp.http.validation import AwareTime, Day, Id, Instant
@@ -67,7 +68,10 @@ class MapOut(BaseModel):
 @blueprint.get("/memories/timeline")
 def read_timeline(query: TimelineQuery) -> TimelineOut:
     """Return what was learned, held and replaced, latest first."""
-    rows, left_out = rows_between(current_user_id(), _moment(query.first), _moment(query.last, days=1))
+    begin, end = _moment(query.first), _moment(query.last, days=1)
+    if begin and end and begin >= end and query.first != query.last:
+        raise Invalid.field("to", "comes before the first day")
+    rows, left_out = rows_between(current_user_id(), begin, end)
     spans = [
         RowOut(
             memory_ids=[span.memory_id for span in row],
